@@ -238,8 +238,8 @@ class Checkpoint(Mapping[str, Table]):
             for index in range(len(self._generation.relations)):
                 self._generation.rows(index)
             self._generation.check_frames()
-        for section in self._generation.sections:
-            self._section(section["section"])
+        for name in self._generation.section_names():
+            self._section(name)
 
     def _verify(self, index: int) -> None:
         with self._told_about_lost_files():

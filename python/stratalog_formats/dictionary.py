@@ -105,27 +105,39 @@ class Records:
     """Records by their cells: number + 1; 0 is nil."""
 
     def __init__(self, data: bytes) -> None:
-        demand(len(data) >= _RECORDS.size, "records: the header is cut")
-        magic, shape_words, count, words, checksum = _RECORDS.unpack_from(data)
+        """`data`: one image or several that continue each other. DamagedError if it cannot be."""
+        self._sizes: list[int] = []  # of shapes
+        self._words: list[int] = []
+        self._starts: list[int] = []  # of records, among the words
+        at = self._add_image(data, 0)
+        while at < len(data):
+            at = self._add_image(data, at)
+
+    def _add_image(self, data: bytes, at: int) -> int:
+        """Adds the image at `at`; returns where it ends."""
+        demand(len(data) - at >= _RECORDS.size, "records: the header is cut")
+        magic, shape_words, count, words, checksum = _RECORDS.unpack_from(data, at)
         demand(magic == b"SLRECS01", "records: magic bytes")
-        payload = data[_RECORDS.size :]
-        demand(len(payload) == 4 * (shape_words + words), "records: length")
+        begin = at + _RECORDS.size
+        end = begin + 4 * (shape_words + words)
+        demand(end <= len(data), "records: length")
+        payload = data[begin:end]
         _check_payload(payload, checksum, "records")
         everything = np.frombuffer(payload, "<u4").tolist()
-        self._sizes = []
-        at = 0
-        while at < shape_words:
-            self._sizes.append(everything[at])
-            at += 1 + self._sizes[-1]
-        demand(at == shape_words, "records: shapes")
-        self._words = everything[shape_words:]
-        self._starts = []
-        at = 0
+        shape_at = 0
+        while shape_at < shape_words:
+            self._sizes.append(everything[shape_at])
+            shape_at += 1 + self._sizes[-1]
+        demand(shape_at == shape_words, "records: shapes")
+        word_at = len(self._words)
+        self._words += everything[shape_words:]
         for _ in range(count):
-            demand(at < words and self._words[at] < len(self._sizes), "records: a shape")
-            self._starts.append(at)
-            at += 1 + self._sizes[self._words[at]]
-        demand(at == words, "records: words that belong to no record")
+            known = word_at < len(self._words) and self._words[word_at] < len(self._sizes)
+            demand(known, "records: a shape")
+            self._starts.append(word_at)
+            word_at += 1 + self._sizes[self._words[word_at]]
+        demand(word_at == len(self._words), "records: words that belong to no record")
+        return int(end)
 
     def __len__(self) -> int:
         return len(self._starts)

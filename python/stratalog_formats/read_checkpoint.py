@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stratalog_formats.compact import decode_compact
-from stratalog_formats.damage import DamagedError, demand
+from stratalog_formats.damage import CheckpointError, DamagedError, demand
 from stratalog_formats.file_streams import ShardStreams
 from stratalog_formats.pool import decode_pool, decode_run_pool
 from stratalog_formats.streams import decode_streams
@@ -39,7 +39,15 @@ Rows = npt.NDArray[np.uint64]
 U32 = npt.NDArray[np.uint32]
 Zone = npt.NDArray[np.uint32]  # shape (arity, 2): lowest and highest cell of each declared column
 _MASK = 0xFFFFFFFFFFFFFFFF
-_FEATURES = {"links", "deflated-chunks", "streams", "copies", "pools", "run-pools"}
+_FEATURES = {
+    "links",
+    "deflated-chunks",
+    "streams",
+    "copies",
+    "pools",
+    "run-pools",
+    "section-pieces",
+}
 # From byte 8 of a block: magic, encoding, file id, number, payload, groups, prefix cells, rows.
 _BLOCK_HEADER = struct.Struct("<4sIQIIIIQ")
 
@@ -341,11 +349,17 @@ class Generation:
                     frame = b"".join(gap for _, gap in _between(opened, extents))
                     demand(xxh3_128(frame) == file["frame"], "hash of all but its rows")
 
+    def section_names(self) -> list[str]:
+        return [s["section"] for s in self.sections if "piece" not in s]
+
     def section(self, name: str) -> bytes:
-        """The bytes of a section; KeyError if there is none of that name."""
-        index = next((i for i, s in enumerate(self.sections) if s["section"] == name), None)
-        if index is None:
+        """The bytes of a section, all pieces of it; KeyError if there is none of that name."""
+        pieces = [self._piece(i) for i, s in enumerate(self.sections) if s["section"] == name]
+        if not pieces:
             raise KeyError(name)
+        return b"".join(pieces)
+
+    def _piece(self, index: int) -> bytes:
         entry = self.sections[index]
         path = self.path(entry, entry["file"])
         file_id = 0xFFFFFFFF << 32 | entry.get("image", index)
@@ -354,7 +368,7 @@ class Generation:
             stream = _Stream(file, [[0, path.stat().st_size]])
             blocks = _read_blocks(stream, file_id, nonce, entry, lambda _: True)
             content = b"".join(payload for _, _, payload in blocks)
-            demand(len(content) == entry["bytes"], f"section {name}: length")
+            demand(len(content) == entry["bytes"], f"section {entry['section']}: length")
         return content
 
 
@@ -413,9 +427,13 @@ def read_generation(directory: Path, store_id: str) -> Generation:
     demand(json.loads(tail) == {"xxh3_128": xxh3_128(body)}, "MANIFEST: hash")
     lines = [json.loads(line) for line in body.splitlines()]
     head = lines[0]
-    demand(head["stratalog"] == "manifest" and head["version"] == 1, "MANIFEST: version")
-    unknown = set(head["critical"]) - _FEATURES
-    demand(not unknown, "MANIFEST: a feature this reader does not know")
+    demand(head["stratalog"] == "manifest", "MANIFEST: not the head of a manifest")
+    unknown = sorted(set(head["critical"]) - _FEATURES)
+    if unknown or head["version"] != 1:  # sound, and not to be passed over for an older one
+        needed = f"the feature {unknown[0]}" if unknown else f"format version {head['version']}"
+        raise CheckpointError(
+            f"{directory.name} needs {needed}, which this reader does not know: use a newer one"
+        )
     demand(head["store"] == store_id, "MANIFEST: of another store")
     name = f"gen-{head['epoch']:08x}-{head['sequence']:010d}"
     demand(directory.name == name, "MANIFEST: of another generation")
@@ -468,9 +486,9 @@ def main(arguments: list[str]) -> int:
         print(f"  {entry['relation']}.{entry['version']}: {_counted(len(rows), 'row')}, verified")
     generation.check_frames()
     print(f"  {_counted(len(generation.files), 'file')}: what lies between tuples verified")
-    for entry in generation.sections:
-        content = generation.section(entry["section"])
-        print(f"  section {entry['section']}: {_counted(len(content), 'byte')}, verified")
+    for name in generation.section_names():
+        content = generation.section(name)
+        print(f"  section {name}: {_counted(len(content), 'byte')}, verified")
     return 0
 
 

@@ -106,13 +106,20 @@ Result<CarriedOver> ChainBase::carry(const SaveRequest& request) const {
                                         [](const PartPlan& plan) { return is_whole(plan.part); });
   for (const NamedSection& section : request.sections) {
     wanted.sections.emplace_back();
-    if (stands_alone) continue;
-    const auto hash = section_hashes_.find(section.name);
+    if (stands_alone && !section.is_unchanged) continue;
+    const auto hash = section_hashes_.find({section.name, section.piece});
     const auto& known = manifest_->sections;
     const auto old = std::find_if(known.begin(), known.end(), [&](const ManifestSection& s) {
-      return s.name == section.name && s.bytes == section.data.size();
+      return s.name == section.name && s.piece == section.piece;
     });
-    if (old != known.end() && hash != section_hashes_.end() && hash->second == hash_of(section))
+    const bool is_there = old != known.end() && hash != section_hashes_.end();
+    if (section.is_unchanged && (!is_there || stands_alone))
+      return Status::invalid_argument(
+          fmt::format("piece {} of section {} is to be taken over, but {} does not have it, or is "
+                      "not built on",
+                      section.piece, section.name, request.base));
+    if (is_there && (section.is_unchanged ||
+                     (old->bytes == section.data.size() && hash->second == hash_of(section))))
       wanted.sections.back() = static_cast<std::uint32_t>(old - known.begin());
   }
   return carry_over(*manifest_, wanted);
@@ -140,9 +147,12 @@ const ManifestRelation* ChainBase::relation(const RelationImage& image) const {
 void ChainBase::forget() { *this = {}; }
 
 std::string ChainBase::advance(Manifest manifest, const SaveRequest& request) {
-  section_hashes_.clear();
-  for (const NamedSection& section : request.sections)
-    section_hashes_[section.name] = hash_of(section);
+  std::map<SectionKey, Hash128> hashes;
+  for (const NamedSection& section : request.sections) {
+    const SectionKey key{section.name, section.piece};
+    hashes[key] = section.is_unchanged ? section_hashes_[key] : hash_of(section);
+  }
+  section_hashes_ = std::move(hashes);
   const std::vector<ToldFacts> facts = measure(manifest);
   manifest_ = std::move(manifest);
   return std::string(reinterpret_cast<const char*>(facts.data()), facts.size() * sizeof(ToldFacts));

@@ -47,6 +47,7 @@ class ChainBase {
 
  private:
   using Key = std::pair<std::string, RelationVersion>;
+  using SectionKey = std::pair<std::string, std::uint32_t>;  // name and piece
 
   const ManifestRelation* find(const RelationImage& image, std::uint32_t& position) const;
 
@@ -54,7 +55,7 @@ class ChainBase {
   std::map<Key, ChainFacts> facts_;
   std::map<Key, std::uint64_t> own_rows_;
   std::optional<Manifest> manifest_;  // rank 0
-  std::map<std::string, Hash128> section_hashes_;  // rank 0
+  std::map<SectionKey, Hash128> section_hashes_;  // rank 0
 };
 
 // What of image `i` of the request is written.

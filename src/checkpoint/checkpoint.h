@@ -29,10 +29,15 @@
 
 namespace stratalog {
 
-// Opaque bytes that travel with a checkpoint: symbols, wide values, program text.
+// Opaque bytes that travel with a checkpoint: symbols, wide values, program text. A section may be
+// saved in pieces that stand one after the other in the list, so that of one which only grows what
+// is new suffices; it is loaded as one.
 struct NamedSection {
-  std::string name;  // [A-Za-z0-9_-]{1,40}, unique
+  std::string name;  // [A-Za-z0-9_-]{1,40}, unique save for pieces
   Bytes data;
+  std::uint32_t piece = 0;  // 0, 1, ... of one name
+  // To be taken over from SaveRequest::base, which has this piece of the name; `data` is empty.
+  bool is_unchanged = false;
 };
 
 struct SaveRequest {
@@ -206,6 +211,9 @@ struct StoredState {
   // receive disjoint parts, balanced by bytes, and the caller deals them anew.
   bool needs_redistribution = false;
 };
+
+// Null if there is none of that name.
+const NamedSection* find_section(const StoredState& state, std::string_view name);
 
 // Where loaded tuples go.
 struct LoadSink {

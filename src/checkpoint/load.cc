@@ -139,11 +139,11 @@ Status Loader::get_sections(const Manifest& manifest) {
     status = or_no_space(
         kNoMemory, [&] { return read_sections(store_, manifest, request_.steps, report_.state); });
   STRATALOG_RETURN_IF_ERROR(tell_status(comm_, status));
-  for (std::size_t i = 0; i < manifest.sections.size(); ++i) {
-    if (comm_.rank() != 0)
-      report_.state.sections.push_back({.name = manifest.sections[i].name, .data = {}});
-    STRATALOG_RETURN_IF_ERROR(comm_.broadcast(report_.state.sections[i].data, 0));
-  }
+  if (comm_.rank() != 0)
+    for (const ManifestSection& section : manifest.sections)
+      if (section.piece == 0) report_.state.sections.push_back({.name = section.name, .data = {}});
+  for (NamedSection& section : report_.state.sections)
+    STRATALOG_RETURN_IF_ERROR(comm_.broadcast(section.data, 0));
   return Status::ok();
 }
 

@@ -104,6 +104,7 @@ Status write_sections(const SaveContext& context, std::vector<ManifestSection>& 
     }
     ManifestSection entry;
     entry.name = section.name;
+    entry.piece = section.piece;
     entry.file = section_file_name(i, section.name);
     OwnFile file(context, entry.file, sync ? SyncFiles::kYes : SyncFiles::kNo, out.times);
     const ShardHeader header{.encoding = ShardEncoding::kRaw,

@@ -41,6 +41,27 @@ Status check_backends(CheckpointMode mode, const RowFiles& rows) {
   return Status::ok();
 }
 
+Status check_sections(const SaveRequest& request) {
+  std::set<std::string> names;
+  const NamedSection* before = nullptr;
+  for (const NamedSection& section : request.sections) {
+    const bool continues = section.piece != 0 && before != nullptr &&
+                           before->name == section.name && before->piece == section.piece - 1;
+    if (!is_section_name(section.name) || (!continues && section.piece != 0) ||
+        (section.piece == 0 && !names.insert(section.name).second))
+      return Status::invalid_argument(fmt::format(
+          "section name \"{}\" is not allowed, not unique, or a piece of it does not follow the "
+          "one before",
+          section.name));
+    if (section.is_unchanged && (request.base.empty() || !section.data.empty()))
+      return Status::invalid_argument(
+          fmt::format("section {} is said to be unchanged, but there is {}", section.name,
+                      request.base.empty() ? "nothing to build on" : "content"));
+    before = &section;
+  }
+  return Status::ok();
+}
+
 }  // namespace
 
 Status check_request(const SaveRequest& request, CheckpointMode mode,
@@ -63,12 +84,7 @@ Status check_request(const SaveRequest& request, CheckpointMode mode,
     return Status::invalid_argument("the parts of a checkpoint are not those of its images");
   if (request.encoding == ShardEncoding::kRaw)
     return Status::invalid_argument("encoding raw is not for tuples");
-  std::set<std::string> names;
-  for (const NamedSection& section : request.sections)
-    if (!is_section_name(section.name) || !names.insert(section.name).second)
-      return Status::invalid_argument(
-          fmt::format("section name \"{}\" is not allowed or not unique", section.name));
-  return Status::ok();
+  return check_sections(request);
 }
 
 std::uint64_t image_list_digest(const SaveRequest& request, CheckpointMode mode) {

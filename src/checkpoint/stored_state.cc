@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "commit/store_file.h"
 #include "read/shard_reader.h"
 
@@ -47,9 +49,21 @@ Status read_sections(Store& store, const Manifest& manifest, const ProtocolSteps
                      StoredState& state) {
   for (std::size_t i = 0; i < manifest.sections.size(); ++i) {
     STRATALOG_ASSIGN_OR_RETURN(Bytes content, read_section(store, manifest, i, steps));
-    state.sections.push_back({.name = manifest.sections[i].name, .data = std::move(content)});
+    if (manifest.sections[i].piece == 0) {
+      state.sections.push_back({.name = manifest.sections[i].name, .data = std::move(content)});
+    } else {
+      Bytes& whole = state.sections.back().data;
+      whole.insert(whole.end(), content.begin(), content.end());
+    }
   }
   return Status::ok();
+}
+
+const NamedSection* find_section(const StoredState& state, std::string_view name) {
+  const auto found =
+      std::find_if(state.sections.begin(), state.sections.end(),
+                   [&](const NamedSection& section) { return section.name == name; });
+  return found == state.sections.end() ? nullptr : &*found;
 }
 
 }  // namespace stratalog

@@ -23,13 +23,6 @@ std::string condition_text(const GenerationSummary& generation) {
 
 }  // namespace
 
-const NamedSection* find_section(const StoredState& state, std::string_view name) {
-  const auto found =
-      std::find_if(state.sections.begin(), state.sections.end(),
-                   [&](const NamedSection& section) { return section.name == name; });
-  return found == state.sections.end() ? nullptr : &*found;
-}
-
 Result<datalog::Program> stored_program(const StoredState& state, const std::string& name) {
   const NamedSection* section = find_section(state, "program");
   if (section == nullptr) {

@@ -15,9 +15,6 @@
 
 namespace stratalog::cli {
 
-// The section, or nothing.
-const NamedSection* find_section(const StoredState& state, std::string_view name);
-
 // NotFound if the generation has no program; Corruption if it does not compile. `name` is what
 // messages call the program; empty: after the generation.
 Result<datalog::Program> stored_program(const StoredState& state, const std::string& name = {});

@@ -129,6 +129,7 @@ std::string section_line(const ManifestSection& section) {
                  {"bytes", section.bytes},
                  {"blocks", section.blocks},
                  {"hash", to_hex(section.hash)}};
+  if (section.piece != 0) object["piece"] = section.piece;
   if (section.link != kOwnFiles) {
     object["link"] = section.link;
     object["image"] = section.image;
@@ -152,6 +153,9 @@ std::string manifest_text(const Manifest& manifest, std::string_view file_lines,
   if (shard_lines.find("\"pools\":") != std::string_view::npos) critical.push_back(kPoolsFeature);
   if (shard_lines.find("\"run_pools\":") != std::string_view::npos)
     critical.push_back(kRunPoolsFeature);
+  if (std::any_of(manifest.sections.begin(), manifest.sections.end(),
+                  [](const ManifestSection& section) { return section.piece != 0; }))
+    critical.push_back(kSectionPieces);
   Json head = {{"stratalog", "manifest"},
                {"version", kFormatVersion},
                {"critical", std::move(critical)},

@@ -121,6 +121,7 @@ struct ManifestShard {
 
 struct ManifestSection {
   std::string name;
+  std::uint32_t piece = 0;  // its content continues that of the line before, piece - 1 of the name
   std::string file;
   std::uint32_t link = kOwnFiles;
   std::uint32_t image = 0;  // of linked sections: position in the generation that wrote it
@@ -166,6 +167,7 @@ inline constexpr const char* kCopiesFeature = "copies";
 // And blocks of the encodings "pool" and "run_pool".
 inline constexpr const char* kPoolsFeature = "pools";
 inline constexpr const char* kRunPoolsFeature = "run-pools";
+inline constexpr const char* kSectionPieces = "section-pieces";
 
 // The whole text. `file_lines` and `shard_lines` stand for manifest.files and manifest.shards,
 // which are ignored; counts are taken from the lines.

@@ -200,7 +200,8 @@ Status Parser::parse_head() {
     const std::string feature(item.text().value_or("?"));
     may_link |= feature == kLinksFeature;
     if (feature != kLinksFeature && feature != kDeflatedChunks && feature != kStreamsFeature &&
-        feature != kCopiesFeature && feature != kPoolsFeature && feature != kRunPoolsFeature)
+        feature != kCopiesFeature && feature != kPoolsFeature && feature != kRunPoolsFeature &&
+        feature != kSectionPieces)
       critical = feature;
     return item.text().has_value();
   });
@@ -311,9 +312,13 @@ Status Parser::parse_section() {
   s.bytes = in.number("bytes", kMaxFileBytes);
   s.blocks = in.number("blocks", 0xFFFFFFFFU);
   s.hash = in.hash("hash");
+  if (in.has("piece")) s.piece = static_cast<std::uint32_t>(in.number("piece", 0xFFFFFFFFU));
   s.link = link_of(in);
   if (s.link != kOwnFiles) s.image = static_cast<std::uint32_t>(in.number("image", 0xFFFFFFFFU));
   if (!in.is_ok()) return bad(in.problem());
+  if (s.piece != 0 && (manifest_.sections.empty() || manifest_.sections.back().name != s.name ||
+                       manifest_.sections.back().piece != s.piece - 1))
+    return bad("is a piece of a section that does not follow the one before it");
   manifest_.sections.push_back(std::move(s));
   return Status::ok();
 }

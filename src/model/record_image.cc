@@ -8,6 +8,8 @@
 #include <array>
 #include <cstring>
 
+#include "model/image_sequence.h"
+
 namespace stratalog {
 namespace {
 
@@ -93,24 +95,25 @@ Status decode_one(Words& words, ValueDictionary& dictionary) {
 
 }  // namespace
 
-std::vector<std::byte> encode_records(const ValueDictionary& dictionary) {
+std::vector<std::byte> encode_records(const ValueDictionary& dictionary, RecordCounts from) {
   const RecordTable& records = dictionary.records();
   std::vector<std::uint32_t> words;
-  for (const Shape& shape : records.shapes()) {
+  for (const Shape& shape : records.shapes().subspan(from.shapes)) {
     words.push_back(static_cast<std::uint32_t>(shape.size()));
     for (const CellClass field : shape) words.push_back(static_cast<std::uint32_t>(field));
   }
   RecordImageHeader header{.magic = kRecordMagic,
                            .shape_words = words.size(),
-                           .record_count = records.size(),
-                           .record_words = records.cell_count(),
+                           .record_count = records.size() - from.records,
+                           .record_words = 0,
                            .payload_hash = 0};
-  words.reserve(words.size() + records.cell_count());
-  for (std::uint32_t id = 0; id < records.size(); ++id) {
+  if (from.records == 0) words.reserve(words.size() + records.cell_count());
+  for (auto id = static_cast<std::uint32_t>(from.records); id < records.size(); ++id) {
     words.push_back(records.shape_of(id));
     const std::span<const Cell> cells = records.cells(id);
     words.insert(words.end(), cells.begin(), cells.end());
   }
+  header.record_words = words.size() - header.shape_words;
   const std::size_t bytes = words.size() * sizeof(std::uint32_t);
   header.payload_hash = XXH3_64bits(words.data(), bytes);
   std::vector<std::byte> image(sizeof(header) + bytes);
@@ -119,20 +122,23 @@ std::vector<std::byte> encode_records(const ValueDictionary& dictionary) {
   return image;
 }
 
-Status decode_records(std::span<const std::byte> image, ValueDictionary& dictionary) {
+namespace {
+
+// The image at the front of `images`, of which it takes its bytes away.
+Status decode_record_image(std::span<const std::byte>& images, ValueDictionary& dictionary) {
   RecordImageHeader header{};
-  if (image.size() < sizeof(header))
-    return damaged_records(image.size(),
+  if (images.size() < sizeof(header))
+    return damaged_records(images.size(),
                            fmt::format("expected a header of {} bytes", sizeof(header)));
-  std::memcpy(&header, image.data(), sizeof(header));
+  std::memcpy(&header, images.data(), sizeof(header));
   if (header.magic != kRecordMagic) return damaged_records(0, "expected the magic bytes SLRECS01");
-  const std::span<const std::byte> payload = image.subspan(sizeof(header));
-  const std::uint64_t all = payload.size() / sizeof(std::uint32_t);
-  if (payload.size() % sizeof(std::uint32_t) != 0 || header.shape_words > all ||
-      header.record_words != all - header.shape_words)
-    return damaged_records(8,
-                           fmt::format("expected {} and {} words, found {} bytes after the header",
-                                       header.shape_words, header.record_words, payload.size()));
+  const std::uint64_t most = (images.size() - sizeof(header)) / sizeof(std::uint32_t);
+  if (header.shape_words > most || header.record_words > most - header.shape_words)
+    return damaged_records(
+        8, fmt::format("expected {} and {} words, found {} bytes after the header",
+                       header.shape_words, header.record_words, images.size() - sizeof(header)));
+  const std::uint64_t all = header.shape_words + header.record_words;
+  const auto payload = images.subspan(sizeof(header), all * sizeof(std::uint32_t));
   const std::uint64_t found = XXH3_64bits(payload.data(), payload.size());
   if (found != header.payload_hash)
     return damaged_records(
@@ -147,7 +153,16 @@ Status decode_records(std::span<const std::byte> image, ValueDictionary& diction
     STRATALOG_RETURN_IF_ERROR(decode_one(words, dictionary));
   if (words.left() != 0)
     return damaged_records(16, fmt::format("{} words belong to no record", words.left()));
+  images = images.subspan(sizeof(header) + payload.size());
   return Status::ok();
+}
+
+}  // namespace
+
+Status decode_records(std::span<const std::byte> images, ValueDictionary& dictionary) {
+  return decode_images(images, [&](std::span<const std::byte>& left) {
+    return decode_record_image(left, dictionary);
+  });
 }
 
 }  // namespace stratalog

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -12,12 +13,20 @@
 
 namespace stratalog {
 
-std::vector<std::byte> encode_records(const ValueDictionary& dictionary);
+// How many of them an image begins behind.
+struct RecordCounts {
+  std::uint64_t shapes = 0;
+  std::uint64_t records = 0;
+};
 
-// Puts the records of an image into a dictionary that holds no records yet, but all symbols and
-// wide numbers. Corruption, with the byte offset, if the image is damaged, repeats a record, or a
-// record holds what comes after it or is not in the dictionary; `dictionary` may then have grown by
-// a part.
-Status decode_records(std::span<const std::byte> image, ValueDictionary& dictionary);
+// The shapes and records from `from` on, so that later checkpoints can hold only what was added.
+// Requires that there are so many.
+std::vector<std::byte> encode_records(const ValueDictionary& dictionary, RecordCounts from = {});
+
+// Puts the records of an image, or of several that follow each other, into a dictionary that holds
+// no records yet, but all symbols and wide numbers. Corruption, with the byte offset, if the image
+// is damaged, repeats a record, or a record holds what comes after it or is not in the dictionary;
+// `dictionary` may then have grown by a part.
+Status decode_records(std::span<const std::byte> images, ValueDictionary& dictionary);
 
 }  // namespace stratalog

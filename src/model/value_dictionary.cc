@@ -8,6 +8,8 @@
 #include <bit>
 #include <cstring>
 
+#include "model/image_sequence.h"
+
 namespace stratalog {
 namespace {
 
@@ -31,9 +33,9 @@ Status damaged(std::uint64_t offset, std::string_view what) {
   return Status::corruption(fmt::format("value dictionary, offset {}: {}", offset, what));
 }
 
-// Checks the header against the image's size and the dictionary's, so that the caller can walk
+// Checks the header against what follows it and the dictionary's size, so that the caller can walk
 // without further checks.
-Status check_header(const ImageHeader& header, std::uint64_t payload_bytes, DictionarySize size) {
+Status check_header(const ImageHeader& header, std::uint64_t bytes_left, DictionarySize size) {
   if (header.magic != kMagic) return damaged(0, "expected the magic bytes SLDICT01");
   if (header.first_symbol != size.symbols || header.first_wide != size.wides)
     return damaged(8,
@@ -45,11 +47,11 @@ Status check_header(const ImageHeader& header, std::uint64_t payload_bytes, Dict
   if (header.wide_count > WideTable::kMaxValues - size.wides)
     return damaged(40, fmt::format("{} wide numbers are too many", header.wide_count));
   const std::uint64_t fixed = (header.symbol_count * 4) + (header.wide_count * 8);
-  if (header.symbol_bytes > payload_bytes || fixed != payload_bytes - header.symbol_bytes)
+  if (header.symbol_bytes > bytes_left || fixed > bytes_left - header.symbol_bytes)
     return damaged(24,
                    fmt::format("expected {} bytes of symbols and {} of the rest, found {} bytes "
                                "after the header",
-                               header.symbol_bytes, fixed, payload_bytes));
+                               header.symbol_bytes, fixed, bytes_left));
   return Status::ok();
 }
 
@@ -105,13 +107,18 @@ std::vector<std::byte> encode_dictionary(const ValueDictionary& dictionary, Dict
   return image;
 }
 
-Status decode_dictionary(std::span<const std::byte> image, ValueDictionary& dictionary) {
+namespace {
+
+// The image at the front of `images`, of which it takes its bytes away.
+Status decode_value_image(std::span<const std::byte>& images, ValueDictionary& dictionary) {
   ImageHeader header{};
-  if (image.size() < sizeof(header))
-    return damaged(image.size(), fmt::format("expected a header of {} bytes", sizeof(header)));
-  std::memcpy(&header, image.data(), sizeof(header));
-  const std::span<const std::byte> payload = image.subspan(sizeof(header));
-  STRATALOG_RETURN_IF_ERROR(check_header(header, payload.size(), dictionary.size()));
+  if (images.size() < sizeof(header))
+    return damaged(images.size(), fmt::format("expected a header of {} bytes", sizeof(header)));
+  std::memcpy(&header, images.data(), sizeof(header));
+  STRATALOG_RETURN_IF_ERROR(
+      check_header(header, images.size() - sizeof(header), dictionary.size()));
+  const std::span<const std::byte> payload = images.subspan(
+      sizeof(header), (header.symbol_count * 4) + header.symbol_bytes + (header.wide_count * 8));
   const std::uint64_t found = XXH3_64bits(payload.data(), payload.size());
   if (found != header.payload_hash)
     return damaged(
@@ -126,7 +133,16 @@ Status decode_dictionary(std::span<const std::byte> image, ValueDictionary& dict
     if (dictionary.wides().intern(bits) != header.first_wide + i)
       return damaged(offset, fmt::format("wide number {:#x} occurs twice", bits));
   }
+  images = images.subspan(sizeof(header) + payload.size());
   return Status::ok();
+}
+
+}  // namespace
+
+Status decode_dictionary(std::span<const std::byte> images, ValueDictionary& dictionary) {
+  return decode_images(images, [&](std::span<const std::byte>& left) {
+    return decode_value_image(left, dictionary);
+  });
 }
 
 namespace {

@@ -84,10 +84,11 @@ class ValueDictionary {
 std::vector<std::byte> encode_dictionary(const ValueDictionary& dictionary, DictionarySize from,
                                          DictionarySize to);
 
-// Appends an image to `dictionary`, whose size must be the image's `from`. Corruption, with the
-// byte offset, if the image is damaged, repeats a value or holds a number that needs no entry;
-// `dictionary` may then have grown by a part.
-Status decode_dictionary(std::span<const std::byte> image, ValueDictionary& dictionary);
+// Appends an image, or several that follow each other, to `dictionary`, whose size must be the
+// first one's `from`. Corruption, with the byte offset, if an image is damaged, does not continue
+// the one before, repeats a value or holds a number that needs no entry; `dictionary` may then have
+// grown by a part.
+Status decode_dictionary(std::span<const std::byte> images, ValueDictionary& dictionary);
 
 class NewValues {
  public:

@@ -16,6 +16,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(PROJECT / "python"))
 
 from stratalog_formats import pool  # noqa: E402
+from stratalog_formats.damage import CheckpointError  # noqa: E402
 from stratalog_formats.read_checkpoint import (  # noqa: E402
     DamagedError,
     _file_id,
@@ -204,3 +205,17 @@ def test_xxh3_agrees_with_known_values() -> None:
         assert f"{xxh3_64(piece):016x}" == plain
         assert f"{xxh3_64(piece, 0x123456789ABCDEF0):016x}" == seeded
         assert xxh3_128(piece) == wide
+
+
+def test_what_needs_a_newer_reader_is_not_passed_over(tmp_path: Path) -> None:
+    """An older generation in its place would be another answer."""
+    store = tmp_path / "store"
+    shutil.copytree(GOLDEN / "fpp", store)
+    manifest = newest_generation(store).directory / "MANIFEST"
+    body = manifest.read_bytes().rsplit(b'{"xxh3_128"', 1)[0]
+    body = body.replace(b'"critical":[', b'"critical":["leap-seconds"' + b",")
+    body = body.replace(b'"leap-seconds",]', b'"leap-seconds"]')
+    manifest.write_bytes(body + b'{"xxh3_128":"%s"}\n' % xxh3_128(body).encode())
+    with pytest.raises(CheckpointError, match="needs the feature leap-seconds") as refused:
+        newest_generation(store)
+    assert not isinstance(refused.value, DamagedError)

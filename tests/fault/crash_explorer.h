@@ -349,6 +349,8 @@ class CrashExplorer {
     if (state.sections.at(0).data != Bytes(40, static_cast<std::byte>(state.iteration)))
       return "wrong section";
     if (grows && state.sections.at(1).data != Bytes(60, std::byte{'p'})) return "wrong program";
+    if (grows && state.sections.at(2).data != grown_section(state.iteration))
+      return "wrong pieces of a section";
     const auto listed = list_generations(*store);
     if (!listed.is_ok()) return "listing failed: " + listed.status().to_string();
     std::uint64_t valid = 0;

@@ -230,6 +230,23 @@ inline std::vector<SampleRelation> grown_relations(std::uint64_t iteration, std:
   return all;
 }
 
+// A section that gains a piece with every iteration; those up to `before` are in the base.
+inline void add_growing_section(std::uint64_t now, std::uint64_t before, SaveRequest& request) {
+  for (std::uint64_t i = 1; i <= now; ++i)
+    request.sections.push_back({.name = "values",
+                                .data = i > before ? Bytes(20, static_cast<std::byte>(i)) : Bytes(),
+                                .piece = static_cast<std::uint32_t>(i - 1),
+                                .is_unchanged = i <= before});
+}
+
+// What of it is loaded.
+inline Bytes grown_section(std::uint64_t now) {
+  Bytes content;
+  for (std::uint64_t i = 1; i <= now; ++i)
+    content.insert(content.end(), 20, static_cast<std::byte>(i));
+  return content;
+}
+
 // The request of one rank for iteration `now` of such a run; `before` is the iteration of the
 // generation `base` on which it builds, 0 for a whole one.
 inline SaveRequest grown_request(std::uint64_t now, std::uint64_t before, const std::string& base,
@@ -254,6 +271,7 @@ inline SaveRequest grown_request(std::uint64_t now, std::uint64_t before, const 
   if (rank == 0) {
     request.sections.push_back({.name = "symbols", .data = Bytes(40, static_cast<std::byte>(now))});
     request.sections.push_back({.name = "program", .data = Bytes(60, std::byte{'p'})});
+    add_growing_section(now, before, request);
   }
   return request;
 }
@@ -283,6 +301,9 @@ inline void fold_growth(SaveRequest& request, std::uint64_t now, std::uint64_t s
       return Status::ok();
     };
   }
+  // Now it stands by itself.
+  std::erase_if(request.sections, [](const NamedSection& each) { return each.name == "values"; });
+  if (rank == 0) add_growing_section(now, 0, request);
 }
 
 }  // namespace stratalog::sample

@@ -196,16 +196,16 @@ Result<Verdict> Checkpointing::safe_point(const EnginePosition& position, const 
   return shared[0] == kSaveAndStop ? Verdict::kStop : Verdict::kGoOn;
 }
 
-void Checkpointing::add_sections(const EnginePosition& position, SaveRequest& request) const {
-  if (state_.comm.rank() != 0) return;
+GrowingSections::Ends Checkpointing::add_sections(const EnginePosition& position,
+                                                  SaveRequest& request) const {
+  if (state_.comm.rank() != 0) return {};
   request.sections.push_back(
       {.name = kProgramSection, .data = to_bytes(state_.program.source_text)});
-  request.sections.push_back(
-      {.name = kDictionarySection,
-       .data = encode_dictionary(state_.dictionary, {}, state_.dictionary.size())});
-  if (!state_.program.shapes.empty())
-    request.sections.push_back(
-        {.name = kRecordsSection, .data = encode_records(state_.dictionary)});
+  const bool stands_alone = std::all_of(request.parts.begin(), request.parts.end(),
+                                        [](const PartPlan& plan) { return is_whole(plan.part); });
+  GrowingSections::Ends ends =
+      growing_sections_.add(stands_alone ? std::string() : request.base, state_.dictionary,
+                            !state_.program.shapes.empty(), rounds_of(position), request.sections);
   for (const auto& [stratum, space] : position.pivot_spaces) {
     if (!space.sparse) continue;
     const PivotSpace& lanes =
@@ -218,6 +218,7 @@ void Checkpointing::add_sections(const EnginePosition& position, SaveRequest& re
     request.sections.push_back(
         {.name = fmt::format("pivots-{}", stratum), .data = std::move(cells)});
   }
+  return ends;
 }
 
 Result<SaveRequest> Checkpointing::make_request(const EnginePosition& position, Saving& saving,
@@ -263,7 +264,7 @@ Result<SaveRequest> Checkpointing::make_request(const EnginePosition& position, 
     request.base.clear();
   request.program_hash = hash_program(state_.program);
   request.engine_state = position_to_json(state_.program, complete);
-  add_sections(complete, request);
+  saving.ends = add_sections(complete, request);
   times.encode = watch.lap();
   return request;
 }
@@ -305,7 +306,7 @@ Status Checkpointing::save(const EnginePosition& position, std::uint64_t iterati
   return save_now(position, saving, request);
 }
 
-Status Checkpointing::save_now(const EnginePosition& position, const Saving& saving,
+Status Checkpointing::save_now(const EnginePosition& position, Saving& saving,
                                const SaveRequest& request) {
   STRATALOG_RETURN_IF_ERROR(conclude(saving, writer_->save(request)));
   since_last_.lap();
@@ -380,7 +381,7 @@ void Checkpointing::note_failure(const Saving& saving, const Status& status) {
 }
 
 // Notes what came of a save.
-Status Checkpointing::conclude(const Saving& saving, const Result<SaveReport>& saved) {
+Status Checkpointing::conclude(Saving& saving, const Result<SaveReport>& saved) {
   const PrepareTimes& prepared = saving.prepared;
   state_.times.pack += prepared.pack;
   state_.times.encode += prepared.encode;
@@ -391,6 +392,7 @@ Status Checkpointing::conclude(const Saving& saving, const Result<SaveReport>& s
     return {};
   }
   saving.parts.acknowledge();
+  growing_sections_.accept(saved.value().generation, std::move(saving.ends));
   SaveReport report = saved.value();
   // Hashing happens inside the walks, which the writer takes for packing.
   const double hashing = std::min(saving.parts.hash_seconds(), report.pack_seconds);

@@ -16,15 +16,12 @@
 #include "base/result.h"
 #include "datalog/evaluate/checkpoint_interval.h"
 #include "datalog/evaluate/engine_state.h"
+#include "datalog/evaluate/growing_sections.h"
 #include "datalog/evaluate/saved_parts.h"
+#include "datalog/evaluate/section_names.h"
 #include "datalog/evaluate/stratum_run.h"
 
 namespace stratalog::datalog {
-
-// Names of the sections of a checkpoint.
-inline constexpr const char* kDictionarySection = "dictionary";
-inline constexpr const char* kProgramSection = "program";
-inline constexpr const char* kRecordsSection = "records";  // only if there are record types
 
 // Which cells are the pivots of a stratum; a sparse dictionary is in the section "pivots-STRATUM".
 struct StoredPivotSpace {
@@ -120,16 +117,17 @@ class Checkpointing {
     SaveTime time = SaveTime::kOnTheWay;
     PrepareTimes prepared;
     bool folds = false;  // chains are read back and written as one
+    GrowingSections::Ends ends = {};  // rank 0
   };
 
   Result<std::optional<EnginePosition>> load();
-  Status save_now(const EnginePosition& position, const Saving& saving, const SaveRequest& request);
+  Status save_now(const EnginePosition& position, Saving& saving, const SaveRequest& request);
   Status begin_save(const EnginePosition& position, std::uint64_t iteration);
   Result<SaveRequest> make_request(const EnginePosition& position, Saving& saving, ImageLife life);
   bool can_overlap(const EnginePosition& position) const;
-  Status conclude(const Saving& saving, const Result<SaveReport>& saved);
+  Status conclude(Saving& saving, const Result<SaveReport>& saved);
   void note_failure(const Saving& saving, const Status& status);
-  void add_sections(const EnginePosition& position, SaveRequest& request) const;
+  GrowingSections::Ends add_sections(const EnginePosition& position, SaveRequest& request) const;
   StopRequest take_request();
   bool is_due_by_time() const;
   bool is_due_by_rounds(const EnginePosition& position, const SafePoint& point) const;
@@ -139,6 +137,7 @@ class Checkpointing {
 
   EngineState& state_;
   std::unique_ptr<CheckpointWriter> writer_;
+  GrowingSections growing_sections_;
   IntervalRule interval_;
   Stopwatch since_begin_;
   Stopwatch since_last_;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -11,9 +12,10 @@
 namespace stratalog::datalog {
 namespace {
 
-constexpr int kFormat = 2;
-// Without `dealt_by`: relations lie as a plan from `planned_from` alone deals them.
-constexpr int kFormatBefore = 1;
+constexpr int kFormat = 3;
+// 1 and 2 have `new_tuples_per_round` in place of `rounds`, the number of entries in the section of
+// that name; 1 has no `dealt_by`: relations lie as a plan from `planned_from` alone deals them.
+constexpr int kOldestFormat = 1;
 
 using Json = nlohmann::json;
 
@@ -26,10 +28,50 @@ Json report_to_json(const StratumReport& report) {
           {"exchanged_bytes", report.exchanged_bytes},
           {"rebalances", report.rebalances},
           {"seconds", report.seconds},
-          {"new_tuples_per_round", report.new_tuples_per_round}};
+          {"rounds", report.new_tuples_per_round.size()}};
 }
 
-StratumReport report_from_json(const Json& json) {
+constexpr unsigned kCountBits = 7;
+constexpr std::uint64_t kMoreFollows = 1U << kCountBits;
+
+// The counts of rounds in their order, as position_to_json() tells them.
+class RoundReader {
+ public:
+  explicit RoundReader(std::span<const std::byte> section) : section_(section) {}
+
+  // Of a report, or of the running stratum.
+  Status next(const Json& json, std::vector<std::uint64_t>& counts) {
+    if (!json.contains("rounds")) {
+      counts = json.at("new_tuples_per_round").get<std::vector<std::uint64_t>>();
+      return {};
+    }
+    const std::uint64_t count = json.at("rounds");
+    counts.reserve(std::min<std::uint64_t>(count, section_.size()));
+    while (counts.size() < count) {
+      STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t next, next_count());
+      counts.push_back(next);
+    }
+    return {};
+  }
+
+ private:
+  Result<std::uint64_t> next_count() {
+    std::uint64_t count = 0;
+    for (unsigned shift = 0;; shift += kCountBits) {
+      if (section_.empty() || shift >= 64)
+        return Status::corruption(
+            "engine state: the section rounds has fewer counts, or one that is too long");
+      const auto byte = std::to_integer<std::uint64_t>(section_.front());
+      section_ = section_.subspan(1);
+      count |= (byte & (kMoreFollows - 1)) << shift;
+      if (byte < kMoreFollows) return count;
+    }
+  }
+
+  std::span<const std::byte> section_;
+};
+
+Result<StratumReport> report_from_json(const Json& json, RoundReader& rounds) {
   StratumReport report;
   report.relations = json.at("relations");
   report.strategy = static_cast<Strategy>(json.at("strategy").get<int>());
@@ -39,7 +81,7 @@ StratumReport report_from_json(const Json& json) {
   report.exchanged_bytes = json.at("exchanged_bytes");
   report.rebalances = json.value("rebalances", std::uint64_t{0});
   report.seconds = json.at("seconds");
-  report.new_tuples_per_round = json.at("new_tuples_per_round").get<std::vector<std::uint64_t>>();
+  STRATALOG_RETURN_IF_ERROR(rounds.next(json, report.new_tuples_per_round));
   return report;
 }
 
@@ -130,7 +172,7 @@ std::string position_to_json(const Program& program, const EnginePosition& posit
   if (position.stratum) {
     json["stratum"] = *position.stratum;
     json["iteration"] = position.start.iteration;
-    json["new_tuples_per_round"] = position.start.new_tuples_per_round;
+    json["rounds"] = position.start.new_tuples_per_round.size();
     if (!position.start.tuples_ahead.empty()) json["tuples_ahead"] = position.start.tuples_ahead;
   }
   Json spaces = Json::object();
@@ -155,7 +197,36 @@ std::string position_to_json(const Program& program, const EnginePosition& posit
   return json.dump();
 }
 
-Result<EnginePosition> position_from_json(const Program& program, const std::string& text) {
+std::vector<std::uint64_t> rounds_of(const EnginePosition& position) {
+  std::vector<std::uint64_t> rounds;
+  for (const StratumReport& report : position.reports)
+    rounds.insert(rounds.end(), report.new_tuples_per_round.begin(),
+                  report.new_tuples_per_round.end());
+  if (position.stratum)
+    rounds.insert(rounds.end(), position.start.new_tuples_per_round.begin(),
+                  position.start.new_tuples_per_round.end());
+  return rounds;
+}
+
+Bytes encode_rounds(std::span<const std::uint64_t> rounds) {
+  Bytes bytes;
+  bytes.reserve(rounds.size());
+  for (std::uint64_t count : rounds) {
+    for (; count >= kMoreFollows; count >>= kCountBits)
+      bytes.push_back(static_cast<std::byte>(count | kMoreFollows));
+    bytes.push_back(static_cast<std::byte>(count));
+  }
+  return bytes;
+}
+
+Result<EnginePosition> stored_position(const Program& program, const StoredState& stored) {
+  const NamedSection* rounds = find_section(stored, kRoundsSection);
+  return position_from_json(program, stored.engine_state,
+                            rounds == nullptr ? std::span<const std::byte>() : rounds->data);
+}
+
+Result<EnginePosition> position_from_json(const Program& program, const std::string& text,
+                                          std::span<const std::byte> rounds) {
   // nlohmann-json and std::stoul report problems by exceptions only; they end here. Want of memory
   // is none of these: the text may be as it should be.
   const auto refuse = [](const std::exception& error) {
@@ -163,7 +234,8 @@ Result<EnginePosition> position_from_json(const Program& program, const std::str
   };
   try {
     const Json json = Json::parse(text);
-    if (json.at("format") != kFormat && json.at("format") != kFormatBefore)
+    const std::int64_t format = json.at("format");
+    if (format < kOldestFormat || format > kFormat)
       return Status::not_supported(
           "the checkpoint's engine state has a newer format; use the release that wrote it");
     EnginePosition position;
@@ -178,8 +250,6 @@ Result<EnginePosition> position_from_json(const Program& program, const std::str
     if (json.contains("stratum")) {
       position.stratum = json.at("stratum").get<std::uint32_t>();
       position.start.iteration = json.at("iteration");
-      position.start.new_tuples_per_round =
-          json.at("new_tuples_per_round").get<std::vector<std::uint64_t>>();
       if (json.contains("tuples_ahead"))
         position.start.tuples_ahead = json.at("tuples_ahead").get<std::vector<std::uint64_t>>();
       if (*position.stratum >= program.strata.size())
@@ -205,8 +275,14 @@ Result<EnginePosition> position_from_json(const Program& program, const std::str
           if (!strata.empty() && *strata.rbegin() >= program.strata.size())
             return Status::corruption("engine state: facts were added to an unknown stratum");
     }
-    for (const Json& report : json.at("reports"))
-      position.reports.push_back(report_from_json(report));
+    RoundReader counts(rounds);
+    for (const Json& each : json.at("reports")) {
+      STRATALOG_ASSIGN_OR_RETURN(StratumReport report, report_from_json(each, counts));
+      position.reports.push_back(std::move(report));
+    }
+    if (position.stratum) {
+      STRATALOG_RETURN_IF_ERROR(counts.next(json, position.start.new_tuples_per_round));
+    }
     for (const std::uint32_t s : position.finished)
       if (s >= program.strata.size())
         return Status::corruption("engine state: a finished stratum does not exist");

@@ -3,7 +3,11 @@
 // local. The fields are described in docs/formats/engine_state.md.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "datalog/evaluate/checkpointing.h"
@@ -12,6 +16,14 @@ namespace stratalog::datalog {
 
 std::string position_to_json(const Program& program, const EnginePosition& position);
 // Corruption, naming the field, if the text is not what position_to_json writes for this program.
-Result<EnginePosition> position_from_json(const Program& program, const std::string& text);
+// `rounds` is the section of that name.
+Result<EnginePosition> position_from_json(const Program& program, const std::string& text,
+                                          std::span<const std::byte> rounds);
+Result<EnginePosition> stored_position(const Program& program, const StoredState& stored);
+// What the section `rounds` holds: the counts of rounds of each report, then of the running
+// stratum; and as bytes, seven bits in each, the lowest first, with the eighth set where more
+// follow.
+std::vector<std::uint64_t> rounds_of(const EnginePosition& position);
+Bytes encode_rounds(std::span<const std::uint64_t> rounds);
 
 }  // namespace stratalog::datalog

@@ -22,12 +22,6 @@
 namespace stratalog::datalog {
 namespace {
 
-const NamedSection* find_section(const StoredState& stored, const std::string& name) {
-  for (const NamedSection& section : stored.sections)
-    if (section.name == name) return &section;
-  return nullptr;
-}
-
 // Sets of more are kept as sets.
 constexpr std::uint64_t kFewCells = 4;
 
@@ -60,7 +54,7 @@ Status Restorer::begin(const StoredState& stored) {
                     "it belongs to (`stratalog "
                     "resume` takes it from the checkpoint), or use another checkpoint directory",
                     stored.generation, stored.program_hash, hash_program(state_.program)));
-  STRATALOG_ASSIGN_OR_RETURN(position_, position_from_json(state_.program, stored.engine_state));
+  STRATALOG_ASSIGN_OR_RETURN(position_, stored_position(state_.program, stored));
   const NamedSection* dictionary = find_section(stored, kDictionarySection);
   if (dictionary == nullptr)
     return Status::corruption(stored.generation + ": the dictionary section is missing");

@@ -26,12 +26,6 @@ namespace {
 constexpr const char* kGoalFile = "goal";
 constexpr std::uint64_t kQueueLimit = 8U << 20U;
 
-const NamedSection* find_section(const StoredState& stored, std::string_view name) {
-  for (const NamedSection& section : stored.sections)
-    if (section.name == name) return &section;
-  return nullptr;
-}
-
 bool set_contains(const SetView& set, Cell wanted) {
   const Cell offset = wanted - set.base;
   switch (set.kind) {

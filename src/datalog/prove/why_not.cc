@@ -259,7 +259,7 @@ struct Questions {
 };
 
 bool is_finished(const Program& program, const StoredState& stored, RelationId relation) {
-  const auto position = position_from_json(program, stored.engine_state);
+  const auto position = stored_position(program, stored);
   if (!position.is_ok()) return false;
   for (std::uint32_t s = 0; s < program.strata.size(); ++s)
     if (const auto& in = program.strata[s].relations;

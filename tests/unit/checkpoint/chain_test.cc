@@ -66,6 +66,7 @@ std::uint64_t loaded(const std::shared_ptr<MemoryDisk>& disk, int ranks,
         LoadReport report,
         load_checkpoint(comm, *store, {}, sample::sink_into(collected, comm, stored)));
     EXPECT_EQ(report.state.sections.at(1).data, Bytes(60, std::byte{'p'}));
+    EXPECT_EQ(report.state.sections.at(2).data, sample::grown_section(report.state.iteration));
     if (comm.rank() == 0) {
       iteration = report.state.iteration;
       if (out != nullptr) *out = std::move(report);
@@ -116,6 +117,7 @@ TEST(Chain, InspectionFollowsLinks) {
   ASSERT_TRUE(state.is_ok()) << state.status().to_string();
   EXPECT_EQ(state.value().builds_on, (std::vector<std::string>{names[0], names[1]}));
   EXPECT_EQ(state.value().sections[1].data, Bytes(60, std::byte{'p'}));
+  EXPECT_EQ(state.value().sections[2].data, sample::grown_section(3));
   const auto relations = sample::grown_relations(3, kChainSize);
   for (std::size_t i = 0; i < relations.size(); ++i) {
     EXPECT_EQ(state.value().relations[i].rows, relations[i].tuples.size());
@@ -142,6 +144,43 @@ TEST(Chain, InspectionFollowsLinks) {
     EXPECT_EQ(name.find("edge"), std::string::npos) << name;
     EXPECT_EQ(name.find("program"), std::string::npos) << name;
   }
+  std::size_t pieces = 0;
+  for (const auto& [name, node] : edge_files)
+    pieces += name.find("values") != std::string::npos ? 1 : 0;
+  EXPECT_EQ(pieces, 1U);
+}
+
+TEST(Chain, PiecesThatAreNotThereCannotBeTakenOver) {
+  const auto disk = std::make_shared<MemoryDisk>();
+  const Status run = sim_run(1, [&](Comm& comm) -> Status {
+    const auto store = open_memory_store(disk);
+    STRATALOG_ASSIGN_OR_RETURN(const auto writer,
+                               open_checkpoint_writer(comm, *store, small_blocks()));
+    const auto request_of = [&](std::uint64_t now, std::uint64_t before) {
+      return sample::grown_request(now, before, writer->base(), kChainSize, 0, 1);
+    };
+    const auto refused = [&](const SaveRequest& request, std::string_view why) {
+      const auto saved = writer->save(request);
+      EXPECT_EQ(saved.status().code(), StatusCode::kInvalidArgument);
+      EXPECT_NE(saved.status().message().find(why), std::string::npos)
+          << saved.status().to_string();
+    };
+    SaveRequest without_base = request_of(1, 0);
+    without_base.sections.back() = {.name = "values", .data = {}, .is_unchanged = true};
+    refused(without_base, "there is nothing to build on");
+    STRATALOG_RETURN_IF_ERROR(writer->save(request_of(1, 0)).status());
+    SaveRequest too_many = request_of(3, 2);
+    refused(too_many, "piece 1 of section values is to be taken over");
+    SaveRequest a_gap = request_of(2, 1);
+    a_gap.sections.back().piece = 3;
+    refused(a_gap, "does not follow the one before");
+    SaveRequest both = request_of(2, 1);
+    both.sections[2].data = Bytes(1);
+    refused(both, "there is content");
+    return writer->save(request_of(2, 1)).status();
+  });
+  EXPECT_TRUE(run.is_ok()) << run.to_string();
+  EXPECT_EQ(loaded(disk, 2), 2U);
 }
 
 TEST(Chain, ABrokenLinkIsNamedAndTheNextOlderGenerationTaken) {

@@ -260,6 +260,19 @@ TEST(Manifest, LinksComeBack) {
   EXPECT_EQ(again.relations[0].choice.reason, "why");
 }
 
+TEST(Manifest, PiecesOfASectionComeBack) {
+  Manifest m = linked_manifest();
+  m.sections[1].name = m.sections[0].name;
+  m.sections[1].piece = 1;
+  const std::string text = text_of(m);
+  EXPECT_NE(text.find("\"section-pieces\""), std::string::npos);
+  EXPECT_EQ(text_of(linked_manifest()).find("\"section-pieces\""), std::string::npos);
+  const auto parsed = parse_manifest(text, CheckManifest::kYes);
+  ASSERT_TRUE(parsed.is_ok()) << parsed.status().to_string();
+  EXPECT_EQ(text_of(parsed.value()), text);
+  EXPECT_EQ(parsed.value().sections[1].piece, 1U);
+}
+
 TEST(Manifest, LinksThatDoNotFitAreRefused) {
   const auto refused = [](auto change, const char* why) {
     Manifest m = linked_manifest();
@@ -277,6 +290,14 @@ TEST(Manifest, LinksThatDoNotFitAreRefused) {
   refused([](Manifest& m) { m.shards[2].extents[0].bytes = 701; }, "beyond the file");
   refused([](Manifest& m) { m.shards[2].rows = 11; }, "rows do not add up");
   refused([](Manifest& m) { m.sections[1].link = 0; }, "the file is in another generation");
+  refused([](Manifest& m) { m.sections[1].piece = 1; }, "a piece of another section");
+  refused(
+      [](Manifest& m) {
+        m.sections[1].name = m.sections[0].name;
+        m.sections[1].piece = 2;
+      },
+      "a piece is missing");
+  refused([](Manifest& m) { m.sections[0].piece = 1; }, "a piece of nothing");
   refused([](Manifest& m) { m.files[2].others = {{.offset = 699, .bytes = 1}}; },
           "overlap with what is not used");
   refused(

@@ -174,6 +174,35 @@ TEST(RecordImage, RoundTrip) {
   ASSERT_TRUE(decode_records(encode_records(nothing), nothing).is_ok());
 }
 
+TEST(RecordImage, WhatWasAddedFollows) {
+  ValueDictionary before = sample();
+  auto images = encode_records(before);
+  const RecordCounts known{.shapes = before.records().shapes().size(),
+                           .records = before.records().size()};
+  const ShapeId pair = before.records().shape({CellClass::kRecord, CellClass::kRecord});
+  const std::vector<Cell> cells = {1, 3};
+  before.encode_record(pair, cells);
+  const auto more = encode_records(before, known);
+  EXPECT_LT(more.size(), images.size());
+  images.insert(images.end(), more.begin(), more.end());
+  ValueDictionary after = without_records();
+  ASSERT_TRUE(decode_records(images, after).is_ok());
+  EXPECT_EQ(encode_records(after), encode_records(before));
+  for (std::size_t size = 0; size < images.size(); ++size) {
+    if (size == images.size() - more.size()) continue;
+    ValueDictionary dictionary = without_records();
+    EXPECT_EQ(decode_records(std::span(images).first(size), dictionary).code(),
+              StatusCode::kCorruption)
+        << size;
+  }
+  ValueDictionary alone = without_records();
+  EXPECT_EQ(decode_records(more, alone).code(), StatusCode::kCorruption);
+  images.back() ^= std::byte{1};
+  ValueDictionary damaged = without_records();
+  EXPECT_NE(decode_records(images, damaged).to_string().find("the image at offset"),
+            std::string::npos);
+}
+
 TEST(RecordImage, EveryFlippedByteAndEveryCutIsNoticed) {
   const auto image = encode_records(sample());
   for (std::size_t at = 0; at < image.size(); ++at) {
