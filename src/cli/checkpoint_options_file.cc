@@ -77,19 +77,21 @@ void take_layout_text(std::string_view text, LayoutWishes& wishes) {
 
 json options_object(const std::string& program_name, const RunArguments& run) {
   json options = places_object(places_of(run));
-  options.update(json{{"program", program_name},
-                      {"stage", path_item(run.stage)},
-                      {"every_iterations", run.every.iterations},
-                      {"every_seconds", run.every.seconds},
-                      {"most_share", run.every.most_share},
-                      {"mode", mode_name(run.mode)},
-                      {"layout", layout_text(run.layout)},
-                      {"encoding", encoding_name(run.encoding)},
-                      {"durability", durability_name(run.durability)},
-                      {"keep_generations", run.keep_generations},
-                      {"full_every", run.whole_every},
-                      {"compaction", run.folding == Folding::kAllowed ? "auto" : "none"},
-                      {"mtbf_seconds", run.mtbf_seconds}});
+  options.update(
+      json{{"program", program_name},
+           {"missing_facts", run.missing_facts == MissingFacts::kEmpty ? "empty" : "error"},
+           {"stage", path_item(run.stage)},
+           {"every_iterations", run.every.iterations},
+           {"every_seconds", run.every.seconds},
+           {"most_share", run.every.most_share},
+           {"mode", mode_name(run.mode)},
+           {"layout", layout_text(run.layout)},
+           {"encoding", encoding_name(run.encoding)},
+           {"durability", durability_name(run.durability)},
+           {"keep_generations", run.keep_generations},
+           {"full_every", run.whole_every},
+           {"compaction", run.folding == Folding::kAllowed ? "auto" : "none"},
+           {"mtbf_seconds", run.mtbf_seconds}});
   return options;
 }
 
@@ -123,6 +125,7 @@ Result<std::string> complete_from_options_file(Store& store, RunArguments& run) 
     return member != options.end() && member->is_string() ? member->get<std::string>()
                                                           : std::string();
   };
+  if (word("missing_facts") == "empty") run.missing_facts = MissingFacts::kEmpty;
   if (!run.has_folding && word("compaction") == "none") run.folding = Folding::kNo;
   if (!run.has_mode) run.mode = parse_mode(word("mode")).value_or(run.mode);
   if (run.given_layout.empty()) {

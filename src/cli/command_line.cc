@@ -10,6 +10,7 @@
 
 #include "cli/option_words.h"
 #include "cli/run_options.h"
+#include "cli/souffle_command.h"
 #include "cli/souffle_options.h"
 #include "datalog/language/spelling.h"
 
@@ -30,6 +31,8 @@ const Words<ExportFormat> kFormats = {{"tsv", ExportFormat::kTsv},
                                       {"hdf5", ExportFormat::kHdf5},
                                       {"hdf5-streams", ExportFormat::kHdf5Streams},
                                       {"hdf5-streams-blosc", ExportFormat::kHdf5StreamsBlosc}};
+const Words<MissingFacts> kSouffleWords = {{"needed", MissingFacts::kErrorOfSouffle},
+                                           {"optional", MissingFacts::kEmpty}};
 const Words<RelationVersion> kVersions = {{"total", RelationVersion::kTotal},
                                           {"delta", RelationVersion::kDelta}};
 
@@ -71,6 +74,9 @@ void add_run(CLI::App& app, Invocation& invocation, RawArguments& raw) {
                 "start from the facts although there are checkpoints")
       ->excludes(resume)
       ->group("Checkpoints");
+  run->add_option(std::string(kSouffleFacts), invocation.run.missing_facts)
+      ->transform(one_of(kSouffleWords))
+      ->group("");
   add_run_options(run, invocation.run, raw.run);
 }
 

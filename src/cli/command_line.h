@@ -34,6 +34,9 @@ enum class Command : std::uint8_t {
 
 enum class Verbosity : std::uint8_t { kQuiet, kNormal, kVerbose };
 enum class LiveViewMode : std::uint8_t { kAuto, kAlways, kNever, kJson };
+// Whether fact files may be missing, and whether somebody could say that they may: -w of a link
+// named `souffle`.
+enum class MissingFacts : std::uint8_t { kError, kErrorOfSouffle, kEmpty };
 enum class OutputStyle : std::uint8_t { kText, kJson };
 enum class ExportFormat : std::uint8_t { kTsv, kHdf5, kHdf5Streams, kHdf5StreamsBlosc };
 
@@ -50,6 +53,7 @@ struct ProgramArguments {
 struct RunArguments {
   std::string facts;  // -F; empty: the current folder (run), or as the checkpoint says (resume)
   std::string output;  // -D; as above
+  MissingFacts missing_facts = MissingFacts::kError;
   // -l and -L: functions of `.functor`; both empty: as the checkpoint says (resume)
   std::vector<std::string> libraries;
   std::vector<std::string> library_directories;

@@ -205,6 +205,9 @@ Failure open_folders(Comm& comm, Job& job) {
   if (const Use use = use_of(job.program, IoAction::kInput); use != Use::kNone) {
     auto store =
         use == Use::kFiles ? open_on_all(comm, run.facts, RootMode::kMustExist) : open_no_folder();
+    // As in Soufflé, all files of a folder that is not there are missing.
+    if (run.missing_facts == MissingFacts::kEmpty && store.status().code() == StatusCode::kNotFound)
+      store = open_no_folder();
     // A resumed program has its facts in the checkpoint.
     if (!store.is_ok() && !is_resume)
       return {store.status().with_context("fact folder"), Part::kFacts};
@@ -272,6 +275,7 @@ void take_resume_options(std::string_view text, Job& job) {
   RunArguments& run = job.run;
   run.facts = path_member(options, "facts", run.facts);
   run.output = path_member(options, "output", run.output);
+  if (options.value("missing_facts", "") == "empty") run.missing_facts = MissingFacts::kEmpty;
   run.libraries = paths_member(options, "libraries");
   run.library_directories = paths_member(options, "library_directories");
   run.stage = path_member(options, "stage", run.stage);

@@ -2,6 +2,7 @@
 // The stratalog command: parses its arguments, becomes several ranks if asked to, and calls the
 // subcommand.
 #include <csignal>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -53,11 +54,15 @@ ExitCode dispatch(const Invocation& invocation) {
   }
 }
 
-ExitCode start(const std::vector<std::string>& arguments) {
-  const ParsedCommandLine parsed = parse_command_line(arguments);
+enum class Called : std::uint8_t { kByOwnName, kSouffle };
+
+ExitCode start(const std::vector<std::string>& arguments, Called called) {
+  ParsedCommandLine parsed = parse_command_line(arguments);
   if (!parsed.invocation) {
     if (rank_by_environment() != 0) return parsed.exit_code;
     tell(parsed.standard_error);
+    if (called == Called::kSouffle && arguments.front() == "--version")
+      parsed.standard_output = version_like_souffle(parsed.standard_output);
     return end_with_result(parsed.standard_output, parsed.exit_code);
   }
   const int ranks = parsed.invocation->run.ranks;
@@ -99,7 +104,11 @@ int main(int argc, char** argv) {
   std::signal(SIGUSR1, SIG_IGN);
   std::vector<std::string> arguments(argv + 1, argv + argc);
   // Not for the ranks that it becomes: these are called by its own name.
-  if (argc > 0 && stratalog::cli::is_named_souffle(argv[0]))
+  using stratalog::cli::Called;
+  Called called = Called::kByOwnName;
+  if (argc > 0 && stratalog::cli::is_named_souffle(argv[0])) {
+    called = Called::kSouffle;
     arguments = stratalog::cli::arguments_from_souffle(arguments);
-  return static_cast<int>(stratalog::cli::start(arguments));
+  }
+  return static_cast<int>(stratalog::cli::start(arguments, called));
 }

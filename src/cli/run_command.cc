@@ -165,7 +165,12 @@ datalog::RunOptions engine_options(const World& world, const Job& job, const Wat
   const RunArguments& run = job.run;
   datalog::RunOptions options;
   options.facts = job.facts.get();
-  options.read = {.standard_input = read_standard_input, .hdf5 = read_hdf5_by_module};
+  options.read = {.standard_input = read_standard_input,
+                  .hdf5 = read_hdf5_by_module,
+                  .missing_texts_are_empty = run.missing_facts == MissingFacts::kEmpty,
+                  .missing_advice = run.missing_facts == MissingFacts::kErrorOfSouffle
+                                        ? "-w takes it as empty"
+                                        : ""};
   options.added_facts = job.added_facts.get();
   options.output = job.output.get();
   options.externals = job.externals;

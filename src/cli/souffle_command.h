@@ -14,6 +14,14 @@ namespace stratalog::cli {
 // `program`: as the process was called, with or without folders.
 bool is_named_souffle(std::string_view program);
 
+// Names may be shortened and letters grouped, as getopt_long has it.
 std::vector<std::string> arguments_from_souffle(const std::vector<std::string>& arguments);
+
+// The option of `run` by which it tells that it was called so, and whether fact files may be
+// missing (-w). In no help: `run` has no such wish of its own.
+inline constexpr std::string_view kSouffleFacts = "--souffle-facts";
+
+// What --version prints, with the line by which tools choose a library of functors.
+std::string version_like_souffle(const std::string& version);
 
 }  // namespace stratalog::cli

@@ -58,4 +58,53 @@ def test_what_it_cannot_do_is_said(souffle: Path, tmp_path: Path) -> None:
     done = run(souffle, tmp_path, "tc.dl", "-o", "tc")
     assert done.returncode == 1
     assert "-o is an option of Soufflé" in done.stderr
-    assert run(souffle, tmp_path, "--version").stdout.startswith("stratalog")
+    for words in (("-wo", "tc"), ("--dl-prog", "tc")):
+        assert (
+            "is an option of Soufflé; leave it out"
+            in run(souffle, tmp_path, "tc.dl", *words).stderr
+        )
+    version = run(souffle, tmp_path, "--version").stdout.splitlines()
+    assert version[0].startswith("stratalog ")
+    assert version[1:] == ["Word size: 64 bits"]
+
+
+def test_without_warnings_fact_files_may_be_missing(
+    souffle: Path, stratalog: Stratalog, tmp_path: Path
+) -> None:
+    (tmp_path / "tc.dl").write_text(PROGRAM)
+    (tmp_path / "out").mkdir()
+    done = run(souffle, tmp_path, "tc.dl", "-Dout")
+    assert done.returncode == 2
+    assert "there is no fact file edge.facts" in done.stderr
+    assert done.stderr.rstrip().endswith("; -w takes it as empty")
+    # `run` has no such option, and does not name it.
+    refused = stratalog("run", "tc.dl", expect=2, cwd=tmp_path)
+    assert "-w" not in refused.err
+    for words in (("-w",), ("-wj2",), ("--no-warn", "-F", "nowhere"), ("-w", "--ranks", "2")):
+        done = run(souffle, tmp_path, "tc.dl", "-Dout", *words)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), words
+        assert (tmp_path / "out" / "path.csv").read_text() == ""
+        (tmp_path / "out" / "path.csv").unlink()
+
+
+@pytest.mark.parametrize("medium", ["jsonfile", 'sqlite, dbname="x.db"'])
+def test_documents_and_databases_must_be_there(souffle: Path, tmp_path: Path, medium: str) -> None:
+    (tmp_path / "tc.dl").write_text(PROGRAM.replace(".input edge", f".input edge(IO={medium})"))
+    done = run(souffle, tmp_path, "-w", "tc.dl")
+    assert done.returncode == 2
+    assert "there is no fact file" in done.stderr
+    assert "-w takes" not in done.stderr
+
+
+def test_a_resumed_run_remembers_that_files_may_be_missing(
+    souffle: Path, stratalog: Stratalog, tmp_path: Path
+) -> None:
+    late = PROGRAM + ".decl late(x: number)\n.input late\n.output late\nlate(x) :- path(x, _).\n"
+    (tmp_path / "tc.dl").write_text(late)
+    (tmp_path / "edge.facts").write_text("1\t2\n2\t3\n3\t4\n")
+    words = ("--checkpoint", "ck", "--every", "1it", "--keep", "9", "tc.dl")
+    assert run(souffle, tmp_path, "-w", *words).returncode == 0
+    (tmp_path / "late.csv").unlink()
+    first = sorted(path.name for path in (tmp_path / "ck").glob("gen-*"))[0]
+    stratalog("resume", "ck", first, "-q", cwd=tmp_path)
+    assert (tmp_path / "late.csv").read_text() == "1\n2\n3\n"

@@ -48,6 +48,7 @@ struct PlannedFile {
 
   bool is_whole() const { return is_json(format.medium) || format.medium == FactMedium::kSqlite; }
   bool is_standard_input() const { return format.medium == FactMedium::kConsole; }
+  bool is_text() const { return format.medium == FactMedium::kText; }
   bool is_missing() const { return file.location.path.empty() && !is_standard_input(); }
   bool can_be_cut() const {
     return !file.is_gzip && !format.is_rfc4180 && !is_whole() && !is_standard_input();
@@ -82,14 +83,15 @@ Result<FactFile> examine(Store& store, const FactFormat& format) {
   return found;
 }
 
-Status explain_missing(const FactInput& input, const std::string& shown, const Status& reason) {
+Status explain_missing(const FactInput& input, const std::string& shown, const Status& reason,
+                       std::string_view advice) {
   const std::string where = place_of(*input.relation, *input.directive);
   if (reason.code() != StatusCode::kNotFound)
     return reason.with_context(fmt::format("{}: cannot read {}", where, shown));
   return Status::not_found(fmt::format(
       "{}: there is no fact file {}; name the directory of the fact files (-F DIR, `facts` "
-      "of the library), or the file with .input {}(filename=\"...\")",
-      where, shown, input.relation->name));
+      "of the library), or the file with .input {}(filename=\"...\"){}{}",
+      where, shown, input.relation->name, advice.empty() ? "" : "; ", advice));
 }
 
 // Whether the caller has what the medium takes.
@@ -117,10 +119,13 @@ Status examine_together(Comm& comm, Store& store, const ReadOptions& options,
           if (!planned.is_standard_input()) {
             auto found = examine(store, planned.format);
             const bool is_missing = found.status().code() == StatusCode::kNotFound;
-            if (is_missing && planned.input.may_be_missing) {
+            if (is_missing && options.missing_texts_are_empty && planned.is_text()) {
+              // Nothing to say: somebody wanted it so.
+            } else if (is_missing && planned.input.may_be_missing) {
               if (missing != nullptr) missing->push_back(planned.shown(store));
             } else if (!found.is_ok()) {
-              return explain_missing(planned.input, planned.shown(store), found.status());
+              return explain_missing(planned.input, planned.shown(store), found.status(),
+                                     planned.is_text() ? options.missing_advice : "");
             } else {
               file = std::move(found).value();
             }

@@ -10,6 +10,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -56,15 +57,20 @@ struct ReadOptions {
   // later ones get nothing. Empty: they are not supported.
   FactTextSource standard_input;
   Hdf5Reader hdf5;  // empty: IO=hdf5 is not supported
+  // Whether files of text that are missing have no tuples. Others (JSON, SQLite, HDF5) must be
+  // there, as in Soufflé.
+  bool missing_texts_are_empty = false;
+  // What else the caller offers where such a file is missing: ends the error. Empty: nothing.
+  std::string_view missing_advice = {};
 };
 
 // Collective. The tuples of each input. `store` is the directory of fact files; `dictionary` must
 // be equal on all ranks and is so afterwards: new symbols and large numbers have ids in the order
 // in which the files mention them, at any number of ranks. Repeated lines give repeated tuples.
-// `missing`, if given, gets the names of files that were missing and may be, on rank 0.
-// Errors, the same on all ranks: NotFound for a missing file (with what to do), InvalidArgument
-// with the first ten malformed lines of a file ("file:line: field N (attribute `x`, type number):
-// expected
+// `missing`, if given, gets the names of files that were missing and may be, on rank 0; not of
+// those that may be by the options. Errors, the same on all ranks: NotFound for a missing file
+// (with what to do), InvalidArgument with the first ten malformed lines of a file ("file:line:
+// field N (attribute `x`, type number): expected
 // ..., found ..."), Corruption for a damaged gzip file, IoError. The dictionary may hold some
 // values of the files then.
 Result<std::vector<TupleColumns>> load_facts(Comm& comm, Store& store,

@@ -40,7 +40,7 @@ TEST(CommandLine, OptionsOfSouffleThatAreNotHere) {
             "stratalog: The following argument was not expected: -w\n"
             "Run with --help for more information.\n"
             "-w is an option of Soufflé; leave it out: warnings go to standard error and end no "
-            "run\n");
+            "run; fact files must be there\n");
   const auto advised = [](const std::vector<std::string>& arguments, const std::string& advice) {
     EXPECT_NE(refused(arguments).find(advice), std::string::npos) << refused(arguments);
   };
@@ -48,6 +48,9 @@ TEST(CommandLine, OptionsOfSouffleThatAreNotHere) {
   advised({"run", "tc.dl", "-o", "tc"}, "-o is an option of Soufflé; leave it out: programs");
   advised({"run", "tc.dl", "-p", "log"}, "-p is an option of Soufflé; write --profile FILE\n");
   advised({"run", "tc.dl", "--dl-program=tc"}, "--dl-program is an option of Soufflé; leave");
+  advised({"run", "tc.dl", "--libraries=f"},
+          "--libraries is an option of Soufflé; write --library");
+  advised({"run", "tc.dl", "--parse-errors"}, "--parse-errors is an option of Soufflé; see");
   advised({"run", "tc.dl", "--no-preprocessor"}, "--no-preprocessor is an option of Soufflé");
   EXPECT_EQ(refused({"run", "tc.dl", "--nonsense"}).find("Soufflé"), std::string::npos);
 }
