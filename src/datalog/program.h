@@ -309,6 +309,9 @@ struct Rule {
   // kSubsumes: `r(x, a) <= r(x, b) :- b = f(a, b).` of a lattice whose Lub is f. Of two values
   // neither of which is above the other, the Lub takes the place of both.
   bool unites_values = false;
+  // kSubsumes: of a lattice, or an aggregate in recursion, that has one value for each key. Floats
+  // that are equal, and NaN, are then in order, too: -0 before 0, NaN behind all that is wanted.
+  bool keeps_one_value = false;
   RelationId head = 0;
   // kSubsumes: those of the dominated atom, then those of the dominating one.
   std::vector<Expression> head_arguments;

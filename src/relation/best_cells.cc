@@ -15,12 +15,24 @@ bool BestCells::less(Cell a, Cell b) const {
     case NumberOrder::kUnsigned:
       return left < right;
     case NumberOrder::kFloat:
+    case NumberOrder::kAllFloats:
       return std::bit_cast<double>(left) < std::bit_cast<double>(right);
   }
   return false;
 }
 
+// Of floats that `<` does not order.
+bool BestCells::beats_equal(Cell a, Cell b) const {
+  const std::uint64_t left = values_->decode(a);
+  const std::uint64_t right = values_->decode(b);
+  if (is_nan(a) || is_nan(b)) return is_nan(b) && (!is_nan(a) || left < right);
+  // Zeros: the one with the sign is the less one, and the greater number.
+  const bool is_equal = std::bit_cast<double>(left) == std::bit_cast<double>(right);
+  return is_equal && (wanted_ == Wanted::kLeast ? left > right : left < right);
+}
+
 bool BestCells::beats(Cell a, Cell b) const {
+  if (order_ == NumberOrder::kAllFloats && beats_equal(a, b)) return true;
   return wanted_ == Wanted::kLeast ? less(a, b) : less(b, a);
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // BestCells: which values of a row stay where only the least (or greatest) is wanted. Cells are
 // compared by the values they stand for. Values that do not differ in that order, as the zeros of
-// floats, stay side by side, and so do NaNs, which nothing beats and which beat nothing. Local.
+// floats, stay side by side, and so do NaNs, which nothing beats and which beat nothing; unless the
+// order is one of all floats, in which -0 comes before 0, and NaN stays where there is nothing else
+// (of several NaNs the one whose bits are a smaller number). Local.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +14,7 @@
 
 namespace stratalog {
 
-enum class NumberOrder : std::uint8_t { kSigned, kUnsigned, kFloat };
+enum class NumberOrder : std::uint8_t { kSigned, kUnsigned, kFloat, kAllFloats };
 enum class Wanted : std::uint8_t { kLeast, kGreatest };
 
 class BestCells {
@@ -27,6 +29,7 @@ class BestCells {
 
  private:
   bool less(Cell a, Cell b) const;
+  bool beats_equal(Cell a, Cell b) const;
   bool is_nan(Cell cell) const;
 
   const ValueDictionary* values_;

@@ -132,3 +132,61 @@ def test_a_resumed_run_goes_on(stratalog: Stratalog, inputs: Path, tmp_path: Pat
         stride=3,
         exported="dist",
     )
+
+
+FLOATS = """
+.type Value <: float
+.lattice Value<> {{ Bottom -> 0.0, Lub -> {lub}(_, _), Glb -> {glb}(_, _) }}
+.decl given(k: number, x: Value)
+.input given
+.decl edge(k: number, l: number)
+.input edge
+.decl kept(k: number, x: Value<>)
+kept(k, x) :- given(k, x).
+kept(l, x) :- kept(k, x), edge(k, l).
+.decl all(x: Value<>)
+all(x) :- given(k, x), k < 20.
+// What is subsumed by joins in the recursion above changes nothing.
+.decl far(k: number, x: number)
+far(k, k) :- kept(k, _).
+far(l, x + 1) :- far(k, x), edge(k, l), kept(l, _), x < 50.
+kept(k, x) :- given(k, x), far(k, _).
+far(k, x) <= far(k, y) :- kept(k, _), x < y, y < x + 9.
+.output kept, all
+"""
+
+
+@pytest.mark.parametrize("ranks", [None, *RANK_COUNTS])
+@pytest.mark.parametrize("lub", ["max", "min"])
+def test_one_of_the_floats_that_are_not_in_order(
+    lub: str, ranks: int | None, stratalog: Stratalog, tmp_path: Path
+) -> None:
+    """-0.0 and 0.0 are one value of a lattice, the one that an aggregate has, and NaN gives way."""
+    zero = "0" if lub == "max" else "-0"
+    given, expected = [], set()
+    for k, (values, kept) in enumerate(
+        [
+            (("-0.0", "0.0"), zero),
+            (("0.0", "-0.0"), zero),
+            (("nan", "-0.0"), "-0"),
+            (("nan", "-nan"), "nan"),
+            (("-nan", "nan"), "nan"),
+            (("nan", "7.5", "-nan"), "7.5"),
+        ]
+    ):
+        given += [f"{10 * k}\t{value}" for value in values]
+        # On the way around, what is worse may arrive at what is better, and the other way round.
+        expected |= {(str(10 * k + i), kept) for i in range(5)}
+        given += [f"{10 * k + 1 + i % 4}\t{value}" for i, value in enumerate(values)]
+    edges = [f"{10 * k + i}\t{10 * k + (i + 1) % 5}" for k in range(6) for i in range(5)]
+    (tmp_path / "given.facts").write_text("\n".join(given) + "\n")
+    (tmp_path / "edge.facts").write_text("\n".join(edges) + "\n")
+    (tmp_path / "floats.dl").write_text(
+        FLOATS.format(lub=lub, glb="min" if lub == "max" else "max")
+    )
+    run = ("run", tmp_path / "floats.dl", "-F", tmp_path, "-D", tmp_path, "-q")
+    for more in ((), ("-j", "3")) if ranks is None else ((),):
+        stratalog(*run, *more, ranks=ranks)
+        assert rows(tmp_path / "kept.csv") == expected
+        assert (tmp_path / "kept.csv").read_text().count("\n") == len(expected)
+        assert (tmp_path / "all.csv").read_text() == f"{zero}\n"

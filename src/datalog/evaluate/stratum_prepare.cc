@@ -19,9 +19,10 @@ namespace {
 // Masks of a sweep take 8 bytes for each tuple of the relations that they come from.
 constexpr std::uint64_t kMostMaskRows = std::uint64_t{1} << 26;
 
-NumberOrder order_of(ValueKind kind) {
-  if (kind == ValueKind::kFloat) return NumberOrder::kFloat;
-  return kind == ValueKind::kUnsigned ? NumberOrder::kUnsigned : NumberOrder::kSigned;
+NumberOrder order_of(const BestValue& best) {
+  if (best.kind == ValueKind::kFloat)
+    return best.orders_all_floats ? NumberOrder::kAllFloats : NumberOrder::kFloat;
+  return best.kind == ValueKind::kUnsigned ? NumberOrder::kUnsigned : NumberOrder::kSigned;
 }
 
 // The home, once open, keeps one value of each key from now on.
@@ -32,7 +33,7 @@ void keep_one_value(EngineState& state, RelationId relation) {
   data.keeps_united = best->keeps == KeptValue::kUnited;
   data.shards.front().primary_index().keep_latest(data.keeps_united);
   if (data.keeps_united) return;
-  data.best.emplace(state.dictionary, order_of(best->kind),
+  data.best.emplace(state.dictionary, order_of(*best),
                     best->keeps == KeptValue::kLeast ? Wanted::kLeast : Wanted::kGreatest);
   data.shards.front().primary_index().keep_best(&*data.best);
 }

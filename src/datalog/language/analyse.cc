@@ -140,6 +140,7 @@ class Analyser {
     if (!rule) return;
     rule->role = syntax.role;
     rule->unites_values = syntax.unites_values;
+    rule->keeps_one_value = syntax.keeps_one_value;
     if (syntax.role == RuleRole::kSubsumes) check_subsumption(*rule, declarations);
     if (!is_evaluated) {
       check_types(*rule, declarations);

@@ -86,6 +86,7 @@ struct BoundRule {
   std::map<std::string, Span> names_inside_aggregates;
   bool is_fact = false;  // written without a body
   bool unites_values = false;  // Rule::unites_values
+  bool keeps_one_value = false;  // Rule::keeps_one_value
   bool never_fires = false;  // `false` in the body
 };
 

@@ -35,6 +35,7 @@ class Emitter {
     }
     result.role = rule_.role;
     result.unites_values = rule_.unites_values;
+    result.keeps_one_value = rule_.keeps_one_value;
     if (rule_.role == RuleRole::kDerives)
       for (const BoundTerm& term : rule_.head_arguments)
         result.head_arguments.push_back(expression(term));

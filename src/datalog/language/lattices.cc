@@ -142,6 +142,7 @@ class LatticeExpansion {
     rule.role = RuleRole::kSubsumes;
     rule.heads.push_back(body[0].atom);
     rule.unites_values = !is_extremum(*lattice.lub);
+    rule.keeps_one_value = !rule.unites_values;
     if (rule.unites_values)
       body.push_back(compare_terms(Comparison::kEqual, b, applied(*lattice.lub, a, b)));
     else if (lattice.lub->functor == Functor::kMin)

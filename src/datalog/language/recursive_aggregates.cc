@@ -234,6 +234,7 @@ class AggregateExpansion {
     RuleSyntax& keeps = rules_.emplace_back();
     keeps.role = RuleRole::kSubsumes;
     keeps.use = RuleUse::kEvaluateOnly;
+    keeps.keeps_one_value = true;
     keeps.heads.push_back(body[0].atom);
     body.push_back(compare_terms(
         direction == Direction::kUp ? Comparison::kGreater : Comparison::kLess, b, a));

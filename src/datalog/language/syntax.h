@@ -134,6 +134,7 @@ struct RuleSyntax {
   InstanceNumber instance = kNoInstance;
   RuleUse use = RuleUse::kBoth;
   bool unites_values = false;  // kSubsumes: of a lattice (Rule::unites_values)
+  bool keeps_one_value = false;  // kSubsumes: Rule::keeps_one_value
   std::vector<PlanOrderSyntax> plan;
 };
 

@@ -46,7 +46,10 @@ std::optional<BestValue> find_best_value(const Program& program, std::uint32_t w
                      .kind = relation.attributes[value].kind,
                      .rule = which};
   }
-  if (relation.attributes.size() < 2 || rule.body.size() != 3) return std::nullopt;
+  const bool orders_all_floats =
+      rule.keeps_one_value && relation.attributes.back().kind == ValueKind::kFloat;
+  if (relation.attributes.size() < 2 && !orders_all_floats) return std::nullopt;
+  if (rule.body.size() != 3) return std::nullopt;
   const Literal& test = rule.body[2];
   if (rule.body[0].kind != LiteralKind::kAtom || rule.body[1].kind != LiteralKind::kAtom ||
       test.kind != LiteralKind::kComparison)
@@ -68,7 +71,8 @@ std::optional<BestValue> find_best_value(const Program& program, std::uint32_t w
   return BestValue{
       .column = atoms->column,
       .keeps = is_less == is_dominating_left ? KeptValue::kLeast : KeptValue::kGreatest,
-      .kind = kind};
+      .kind = kind,
+      .orders_all_floats = orders_all_floats};
 }
 
 std::map<RelationId, BestValue> find_best_values(const Program& program, const Stratum& stratum) {
@@ -90,7 +94,8 @@ std::map<RelationId, BestValue> find_best_values(const Program& program, const S
   }
   if (!is_all)
     std::erase_if(found, [&](const auto& each) {
-      return each.second.keeps != KeptValue::kUnited && !sums_or_is_summed(each.first);
+      return each.second.keeps != KeptValue::kUnited && !each.second.orders_all_floats &&
+             !sums_or_is_summed(each.first);
     });
   return found;
 }

@@ -21,6 +21,7 @@ struct BestValue {
   KeptValue keeps = KeptValue::kLeast;
   ValueKind kind = ValueKind::kNumber;  // kNumber, kUnsigned or kFloat, if not kUnited
   std::uint32_t rule = 0;  // kUnited: into Program::rules
+  bool orders_all_floats = false;  // kFloat: as Rule::keeps_one_value says
   friend bool operator==(const BestValue&, const BestValue&) = default;
 };
 
@@ -32,7 +33,7 @@ std::optional<BestValue> find_best_value(const Program& program, std::uint32_t r
 
 // The same of all relations of a stratum that are subsumed. Least and greatest values are found
 // only where it holds for each of their rules, as rules compare tuples before those of other
-// relations have gone; united ones, sums and their terms always.
+// relations have gone; united ones, floats that are all in order, sums and their terms always.
 BestValues find_best_values(const Program& program, const Stratum& stratum);
 
 }  // namespace stratalog::datalog

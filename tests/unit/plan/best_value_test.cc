@@ -91,6 +91,23 @@ TEST(BestValue, UnitedValuesInAnyCompany) {
   }
 }
 
+// One float for each key, where joins would leave two that are equal.
+TEST(BestValue, FloatsOfLatticesInAnyCompany) {
+  const std::string lattice =
+      ".type F <: float\n.lattice F<> { Bottom -> 0.0, Lub -> max(_, _), Glb -> min(_, _) }\n"
+      ".decl m(x: number, v: F<>)\nm(x, as(d, F)) :- p(x, _, d).\np(x, x, 1) :- m(x, _).\n"
+      ".decl all(v: F<>)\nall(v) :- m(_, v).\n";
+  const Program program = compiled(kBase + lattice + "p(x, y, a) <= p(x, y, b) :- b < a, x > 1.\n");
+  const ProgramPlan plan = planned(program);
+  for (const char* name : {"m", "all"}) {
+    const auto& best = plan.relations[relation_named(program, name)].best;
+    ASSERT_TRUE(best.has_value()) << name;
+    EXPECT_EQ(best->keeps, KeptValue::kGreatest);
+    EXPECT_TRUE(best->orders_all_floats);
+  }
+  EXPECT_FALSE(plan.relations[relation_named(program, "p")].best);
+}
+
 // Indices that searches of values need do not decide where tuples lie.
 TEST(BestValue, ValuesLieTogetherWhateverIsSearched) {
   const Program program = compiled(std::string(kBase) +

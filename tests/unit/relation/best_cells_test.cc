@@ -63,6 +63,31 @@ TEST(BestCells, EqualFloatsAndNaNsStay) {
   EXPECT_EQ(best_of(least, {half, nan}, {plus}), (std::vector<Cell>{nan}));
 }
 
+TEST(BestCells, OneOfEqualFloatsAndNaNsWhereAllAreInOrder) {
+  ValueDictionary values;
+  const auto cell = [&](double number) {
+    return values.encode(std::bit_cast<std::uint64_t>(number));
+  };
+  const Cell nan = cell(std::nan(""));
+  const Cell other = cell(-std::nan(""));
+  const Cell plus = cell(0.0);
+  const Cell minus = cell(-0.0);
+  const Cell half = cell(0.5);
+  const BestCells least(values, NumberOrder::kAllFloats, Wanted::kLeast);
+  const BestCells greatest(values, NumberOrder::kAllFloats, Wanted::kGreatest);
+  for (const std::vector<Cell>& zeros : {std::vector{plus, nan, minus}, std::vector{minus, plus}}) {
+    EXPECT_EQ(best_of(least, zeros), std::vector<Cell>{minus});
+    EXPECT_EQ(best_of(greatest, zeros), std::vector<Cell>{plus});
+  }
+  EXPECT_EQ(best_of(least, {other, half, nan}), std::vector<Cell>{half});
+  EXPECT_EQ(best_of(greatest, {other, half, nan}), std::vector<Cell>{half});
+  EXPECT_EQ(best_of(least, {other, nan}), std::vector<Cell>{nan});
+  EXPECT_EQ(best_of(greatest, {nan, other}), std::vector<Cell>{nan});
+  EXPECT_EQ(best_of(greatest, {minus, nan}, {plus}), std::vector<Cell>{});
+  EXPECT_FALSE(least.beats(minus, minus));
+  EXPECT_FALSE(least.beats(nan, nan));
+}
+
 // Least values by key, and what each round changes.
 TEST(BestCells, AnIndexKeepsThemRoundByRound) {
   ValueDictionary values;
