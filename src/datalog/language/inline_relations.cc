@@ -397,8 +397,9 @@ class Inliner {
                     [](const RuleSyntax& rule) { return rule.use == RuleUse::kEvaluateOnly; });
     }
     for (RuleSyntax& rule : own_rules_) add_own_rule(std::move(rule));
+    // Uses that were not written out are of relations that there are.
     for (const auto& [name, relation] : inlined_) {
-      if (!relation.is_stored) result.written_out.insert(name);
+      if (!relation.is_stored && !failed_) result.written_out.insert(name);
     }
     result.stored = std::move(stored_);
     return result;

@@ -197,7 +197,7 @@ bool Parser::parse_qualified_name(NameSyntax& name, std::string_view expected) {
 // At a `.` with a name right behind it, where a clause should begin.
 bool Parser::report_unknown_directive() {
   static const std::vector<std::string> kKnown = {
-      ".decl", ".type", ".input",    ".output", ".printsize", ".limitsize", ".functor",
+      ".decl", ".type", ".input",    ".output", ".printsize", ".limitsize", ".functor", ".lattice",
       ".comp", ".init", ".override", ".pragma", ".plan",      ".include",   ".once"};
   const Span dot = token_.span;
   advance();

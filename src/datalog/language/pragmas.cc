@@ -2,6 +2,7 @@
 #include "datalog/language/pragmas.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "datalog/language/spelling.h"
 
@@ -68,13 +70,22 @@ constexpr std::array kPragmas = {
     KnownPragma{"wno", Meaning::kOther},
 };
 
+bool has_meaning(Meaning meaning) {
+  return meaning == Meaning::kOneValue || meaning == Meaning::kManyValues ||
+         meaning == Meaning::kForCompiler;
+}
+
 std::string why_ignored(const KnownPragma& known) {
   if (known.meaning == Meaning::kTooLate)
     return fmt::format("give `{}` to the command", known.instead);
   if (known.meaning == Meaning::kComputesOnly) return "it changes how Soufflé computes, not what";
-  return known.instead.empty() ? "the names that have a meaning are fact-dir, output-dir, "
-                                 "libraries and library-dir"
-                               : fmt::format("see {}", known.instead);
+  if (!known.instead.empty()) return fmt::format("see {}", known.instead);
+  std::vector<std::string_view> names;
+  for (const KnownPragma& each : kPragmas)
+    if (has_meaning(each.meaning)) names.push_back(each.name);
+  const std::string_view last = names.back();
+  names.pop_back();
+  return fmt::format("the names that have a meaning are {} and {}", fmt::join(names, ", "), last);
 }
 
 void warn_unknown(const NameSyntax& key, DiagnosticSink& sink) {

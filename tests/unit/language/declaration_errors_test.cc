@@ -342,5 +342,15 @@ TEST(IoParameterErrors, ParameterTwice) {
 )");
 }
 
+TEST(DeclarationErrors, PragmasWithoutMeaningNameThoseThatHaveOne) {
+  EXPECT_EQ(outcome_of(".pragma \"compile\"\n"),
+            R"(test.dl:1:9: warning: `.pragma "compile"` is ignored
+    1 | .pragma "compile"
+      |         ^~~~~~~~~
+      = hint: the names that have a meaning are fact-dir, output-dir, libraries, library-dir, magic-transform and magic-transform-exclude
+0 errors, 1 warning
+)");
+}
+
 }  // namespace
 }  // namespace stratalog::datalog

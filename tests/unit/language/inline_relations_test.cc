@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inline relations: what programs look like once they are written out, where they are stored
 // instead, and what is wrong with them, with the whole messages.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "unit/language/outcome_of.h"
@@ -209,6 +210,51 @@ test.dl:10:7: note: `two` is declared here
       |       ^~~
 6 errors, 1 warning
 )");
+}
+
+// What uses them is not also told that they are undeclared.
+TEST(InlineRelations, RowsWithoutEndAreToldOnce) {
+  EXPECT_EQ(outcome_of(R"(.decl r(x: number) inline
+r(x) :- r(x).
+.decl o(x: number)
+o(x) :- r(x).
+)"),
+            R"(test.dl:2:9: error: inline relation `r` needs itself
+    2 | r(x) :- r(x).
+      |         ^
+      = hint: take `inline` off one of them
+test.dl:1:7: note: by way of `r`
+    1 | .decl r(x: number) inline
+      |       ^
+1 error, 0 warnings
+)");
+  EXPECT_EQ(outcome_of(R"(.decl r(x: number) inline
+.decl s(x: number) inline
+r(x) :- s(x).
+s(x) :- r(x).
+.decl o(x: number)
+o(x) :- r(x).
+o(x) :- s(x), !r(x).
+)"),
+            R"(test.dl:4:9: error: inline relation `r` needs itself
+    4 | s(x) :- r(x).
+      |         ^
+      = hint: take `inline` off one of them
+test.dl:1:7: note: by way of `r`
+    1 | .decl r(x: number) inline
+      |       ^
+test.dl:2:7: note: by way of `s`
+    2 | .decl s(x: number) inline
+      |       ^
+1 error, 0 warnings
+)");
+  std::string row = ".decl r0(x: number) inline\nr0(1).\n";
+  for (int i = 1; i < 150; ++i)
+    row += fmt::format(".decl r{0}(x: number) inline\nr{0}(x) :- r{1}(x).\n", i, i - 1);
+  const std::string outcome = outcome_of(row + ".decl o(x: number)\no(x) :- r149(x).\n");
+  EXPECT_NE(outcome.find("more than 100 inline relations use each other in a row"),
+            std::string::npos);
+  EXPECT_NE(outcome.find("1 error, 0 warnings"), std::string::npos) << outcome;
 }
 
 TEST(InlineRelations, KindsAreThoseOfTheDeclaration) {

@@ -105,7 +105,7 @@ TEST(SyntaxErrors, UnknownDirectiveLikeNone) {
             R"(test.dl:1:1: error: unknown directive `.foo`
     1 | .foo a
       | ^~~~
-      = hint: the directives are .decl .type .input .output .printsize .limitsize .functor .comp .init .override .pragma .plan .include .once
+      = hint: the directives are .decl .type .input .output .printsize .limitsize .functor .lattice .comp .init .override .pragma .plan .include .once
 1 error, 0 warnings
 )");
 }
