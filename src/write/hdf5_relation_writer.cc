@@ -15,6 +15,7 @@
 #include "write/mpi_file_status.h"
 #include "write/mpi_group.h"
 #include "write/mpi_held_errors.h"
+#include "write/private_file.h"
 #include "write/reserve_space.h"
 
 namespace stratalog {
@@ -264,6 +265,7 @@ Result<RowFile> create_row_file(Comm& comm, Store& store, const std::string& pat
   Status made =
       open->file.is_open() ? add_datasets(*open, settings) : hdf5_error("H5Fcreate", open->path);
   if (made.is_ok()) made = held.status();
+  if (made.is_ok() && open->group.rank() == 0) made = make_private(open->path);
   STRATALOG_RETURN_IF_ERROR(reserve_for_rows(*open, settings.tuning, made));
   return row_file(open);
 }

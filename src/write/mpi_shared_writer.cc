@@ -6,6 +6,7 @@
 
 #include "write/mpi_file_status.h"
 #include "write/mpi_group.h"
+#include "write/private_file.h"
 
 namespace stratalog {
 namespace {
@@ -50,6 +51,16 @@ Status close_shared_file(OpenFile& file, SyncFiles sync) {
   return status.is_ok() ? closed : status;
 }
 
+// Collective in the group, whose first rank does it; fails on all ranks or on none.
+Status make_private_together(const OpenFile& file) {
+  const Status mine = file.group.rank() == 0 ? make_private(file.path) : Status::ok();
+  auto code = static_cast<int>(mine.code());
+  STRATALOG_RETURN_IF_ERROR(
+      mpi_file_status(MPI_Bcast(&code, 1, MPI_INT, 0, file.group.comm()), "MPI_Bcast", file.path));
+  if (code == 0 || !mine.is_ok()) return mine;
+  return {static_cast<StatusCode>(code), file.path + ": the first rank cannot make it private"};
+}
+
 Result<SharedFile> create_shared_file(Comm& comm, Store& store, const std::string& path,
                                       const SharedFileSettings& settings) {
   auto file = std::make_shared<OpenFile>();
@@ -64,6 +75,11 @@ Result<SharedFile> create_shared_file(Comm& comm, Store& store, const std::strin
       MPI_File_open(file->group.comm(), file->path.c_str(),
                     MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_WRONLY, hints.info(), &file->handle);
   STRATALOG_RETURN_IF_ERROR(mpi_file_status(code, "MPI_File_open", file->path));
+  const Status made = make_private_together(*file);
+  if (!made.is_ok()) {
+    (void)close_shared_file(*file, SyncFiles::kNo);
+    return made;
+  }
   SharedFile shared;
   shared.write_all = [file](std::uint64_t offset, std::span<const std::byte> bytes) {
     return write_piece(*file, offset, bytes);

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import sys
 from pathlib import Path
 
@@ -173,3 +175,35 @@ def test_streams_are_packed_and_written_beside_the_evaluation(
     # By pivot the first ones come before all edges are known.
     assert set(ways[:-1]) == {way} if strategy else way in ways
     assert "all is well" in stratalog("verify", tmp_path / "ck", "--deep").out
+
+
+@pytest.mark.parametrize(
+    "mode",
+    [
+        ("fpp",),
+        ("shared",),
+        ("shared-opt",),
+        ("shared", "--files", "2"),
+        ("hdf5",),
+        ("hdf5-opt",),
+        ("hdf5-opt", "--hdf5-opt", "none"),
+        ("hdf5-direct",),
+        ("hdf5-streams",),
+    ],
+)
+def test_nobody_else_may_read_the_files(
+    mode: tuple[str, ...], stratalog: Stratalog, chain: Path, tmp_path: Path
+) -> None:
+    before = os.umask(0o022)
+    try:
+        checkpoints = run(stratalog, chain, tmp_path, *mode)
+    finally:
+        os.umask(before)
+    modes = {
+        path.relative_to(checkpoints): stat.filemode(path.stat().st_mode)
+        for path in checkpoints.rglob("*")
+    }
+    wanted = {
+        name: "drwx------" if (checkpoints / name).is_dir() else "-rw-------" for name in modes
+    }
+    assert modes == wanted
