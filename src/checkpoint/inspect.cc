@@ -77,8 +77,12 @@ class DeepCheck {
   }
 
  private:
+  // Once, also where several shards meet it: they may lie in one chunk.
   void note(const Status& status) {
-    if (!status.is_ok()) report_.problems.push_back(status.to_string());
+    if (status.is_ok()) return;
+    std::string problem = status.to_string();
+    if (std::ranges::find(report_.problems, problem) == report_.problems.end())
+      report_.problems.push_back(std::move(problem));
   }
 
   bool check_shard(const ManifestShard& shard) {

@@ -275,7 +275,8 @@ std::string verify_text(const VerifyReport& report, VerifyDepth depth) {
                         format_count(report.rows));
   }
   text += report.problems.empty() ? ": all is well\n"
-                                  : fmt::format(": {} problems\n", report.problems.size());
+                                  : fmt::format(": {} problem{}\n", report.problems.size(),
+                                                report.problems.size() == 1 ? "" : "s");
   for (const std::string& problem : report.problems) text += fmt::format("  {}\n", problem);
   return text;
 }

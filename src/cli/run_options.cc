@@ -102,10 +102,9 @@ void add_checkpoint_options(CLI::App* app, RunArguments& run, RunWords& words) {
       ->option_text("N")
       ->group(checkpoints);
   app->add_option("--compaction", run.folding,
-                  "of chains of growth in modes fpp, shared and auto: auto reads them back and "
-                  "writes them as one "
-                  "beside the evaluation, where a core is free; none: copies of the relations are "
-                  "written (default auto)")
+                  "of chains of growth in modes fpp, shared, hdf5-direct, hdf5-streams, auto and "
+                  "hdf5-auto: auto reads them back and writes them as one beside the evaluation, "
+                  "where a core is free; none: copies of the relations are written (default auto)")
       ->transform(one_of(kFoldings))
       ->option_text("WHEN")
       ->group(checkpoints);
@@ -220,8 +219,8 @@ void add_layout_options(CLI::App* app, RunArguments& run, RunWords& words) {
       ->group(group);
   app->add_option(
          "--deflate", run.layout.deflate_level,
-         "level of the chunks of hdf5-opt and hdf5-streams, 0: not deflated (default 1, and 0 "
-         "in hdf5-opt on a local disk; hdf5-auto: what is quickest)")
+         "level of the chunks of hdf5-opt, hdf5-auto and hdf5-streams, 0: not deflated (default 1, "
+         "and 0 in hdf5-opt on a local disk; hdf5-auto: what is quickest)")
       ->check(CLI::Range(0U, 9U))
       ->option_text("LEVEL")
       ->group(group);

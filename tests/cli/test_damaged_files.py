@@ -54,6 +54,10 @@ def test_every_flipped_bit_is_found(
             found = stratalog("verify", checkpoints, "--deep", expect=None)
             assert found.code != 0, (path.name, bit)
             assert newest in found.out + found.err, (path.name, bit)
+            # Also where several shards lie in what is damaged.
+            lines = found.out.splitlines()
+            assert len(set(lines)) == len(lines), (path.name, bit)
+            assert "1 problems" not in found.out
             if number % 15 == 7:
                 copy = tmp_path / "copy"
                 shutil.copytree(checkpoints, copy)
