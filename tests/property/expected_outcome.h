@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <sstream>
@@ -24,7 +25,7 @@ inline oracle::Value parse_field(ValueKind kind, const std::string& text) {
     case ValueKind::kUnsigned:
       return {.bits = std::stoull(text), .text = {}};
     case ValueKind::kFloat:
-      return {.bits = std::bit_cast<std::uint64_t>(std::stod(text)), .text = {}};
+      return {.bits = std::bit_cast<std::uint64_t>(std::strtod(text.c_str(), nullptr)), .text = {}};
     case ValueKind::kSymbol:
       return {.bits = 0, .text = text};
     case ValueKind::kRecord:

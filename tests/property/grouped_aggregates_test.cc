@@ -146,7 +146,12 @@ class GroupWriter {
     if (chance(25) && names_any(body, 'k')) head.push_back("k");
     const Names functions{"count", "count", "sum", "sum", "min", "max"};
     std::string function = any(functions);
-    if (function != "count") function += names_any(aggregated, 'p') ? " p" : " x";
+    const std::string summed = names_any(aggregated, 'p') ? "p" : "x";
+    const bool is_float = chance(15);
+    if (is_float)  // whose sums depend on the order, if each is rounded
+      function = fmt::format("{} to_float({}) / 10.0", chance(70) ? "sum" : "mean", summed);
+    else if (function != "count")
+      function += " " + summed;
     std::string more;
     if (chance(25)) {
       more = fmt::format(", c = count : {{ {} }}", fmt::join(aggregated, ", "));
@@ -155,7 +160,8 @@ class GroupWriter {
     const Names wanted{"n > 1", "n > 0", "0 != n", "n >= 2", "n = 1", "n < 0", "n > -1", "n != 2"};
     if (chance(40)) more += ", " + any(wanted);
     Names columns;
-    for (std::size_t i = 0; i < head.size(); ++i) columns.push_back(fmt::format("h{}: number", i));
+    for (std::size_t i = 0; i < head.size(); ++i)
+      columns.push_back(fmt::format("h{}: {}", i, is_float && i == 2 ? "float" : "number"));
     text_ += fmt::format(".decl {0}({1})\n.output {0}\n{0}({2}) :- {3}, n = {4} : {{ {5} }}{6}.\n",
                          name, fmt::join(columns, ", "), fmt::join(head, ", "),
                          fmt::join(body, ", "), function, fmt::join(aggregated, ", "), more);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "datalog/program.h"
+#include "property/exact_sum_of.h"
 #include "property/oracle_values.h"
 
 namespace stratalog::datalog::oracle {
@@ -334,7 +335,8 @@ class Oracle {
           return of(static_cast<double>(values.size()));
         return of(std::uint64_t{values.size()});
       case AggregateFunction::kSum: {
-        Value sum = kind == ValueKind::kFloat ? of(0.0) : of(std::uint64_t{0});
+        if (kind == ValueKind::kFloat) return of(sum_of_reals(kind, values));
+        Value sum = of(std::uint64_t{0});
         for (const Value& v : values) sum = combine(Functor::kAdd, kind, sum, v);
         return sum;
       }
@@ -352,14 +354,18 @@ class Oracle {
       }
       case AggregateFunction::kMean: {
         if (values.empty()) return std::nullopt;
-        double sum = 0;
-        for (const Value& v : values) sum += real(convert(kind, ValueKind::kFloat, v));
-        return of(sum / static_cast<double>(values.size()));
+        return of(sum_of_reals(kind, values) / static_cast<double>(values.size()));
       }
       case AggregateFunction::kFold:
         break;  // the oracle knows no libraries
     }
     return std::nullopt;
+  }
+
+  static double sum_of_reals(ValueKind kind, const std::vector<Value>& values) {
+    std::vector<double> reals;
+    for (const Value& v : values) reals.push_back(real(convert(kind, ValueKind::kFloat, v)));
+    return exact_sum_of(reals);
   }
 
   // from, from + step, ... before `to`; without a step one upwards or downwards; a step of zero

@@ -52,8 +52,10 @@ bool takes_place(AggregateFunction function, ValueKind kind, std::uint64_t bits,
   return is_least ? is_before(value, known) : is_before(known, value);
 }
 
-std::uint64_t add_doubles(std::uint64_t a, std::uint64_t b) {
-  return std::bit_cast<std::uint64_t>(as_float(a) + as_float(b));
+bool sums_exactly(const Aggregate& aggregate) {
+  return aggregate.function == AggregateFunction::kMean ||
+         (aggregate.function == AggregateFunction::kSum &&
+          aggregate.target.value_kind == ValueKind::kFloat);
 }
 
 // An expression that stands for a value already computed.
@@ -68,7 +70,7 @@ Expression constant(ValueKind kind, std::uint64_t bits) {
 }  // namespace
 
 AggregateFold::AggregateFold(const Aggregate& aggregate, ExpressionEvaluator& evaluator)
-    : aggregate_(aggregate), evaluator_(evaluator) {
+    : aggregate_(aggregate), evaluator_(evaluator), is_exact_(sums_exactly(aggregate)) {
   if (aggregate.function != AggregateFunction::kFold) return;
   functor_ = aggregate.target;
   operands_.rows = 1;
@@ -83,7 +85,21 @@ AggregateFold::AggregateFold(const Aggregate& aggregate, ExpressionEvaluator& ev
   }
 }
 
-void AggregateFold::begin(std::uint32_t rows) { states_.assign(rows, State{}); }
+void AggregateFold::begin(std::uint32_t rows) {
+  states_.clear();
+  sums_.clear();
+  extend(rows);
+}
+
+void AggregateFold::extend(std::uint32_t rows) {
+  states_.resize(rows);
+  if (is_exact_) sums_.resize(rows);
+}
+
+void AggregateFold::forget() {
+  std::vector<State>().swap(states_);
+  std::vector<ExactSum>().swap(sums_);
+}
 
 void AggregateFold::fold(FoldedPart& part, std::uint64_t bits) const {
   const ValueKind kind = aggregate_.target.value_kind;
@@ -92,18 +108,14 @@ void AggregateFold::fold(FoldedPart& part, std::uint64_t bits) const {
     case AggregateFunction::kCount:
       break;
     case AggregateFunction::kSum:
-      if (kind == ValueKind::kFloat)
-        part.bits = add_doubles(part.bits, bits);
-      else
-        part.bits += bits;
+      part.bits += bits;
       break;
     case AggregateFunction::kMin:
     case AggregateFunction::kMax:
       if (first || takes_place(aggregate_.function, kind, bits, part.bits)) part.bits = bits;
       break;
     case AggregateFunction::kMean:
-      part.bits = add_doubles(part.bits, std::bit_cast<std::uint64_t>(to_double(kind, bits)));
-      break;
+      break;  // add_exactly()
     case AggregateFunction::kFold:
       break;  // call()
   }
@@ -156,7 +168,24 @@ void AggregateFold::call(State& state, const Batch& batch, std::uint32_t row) {
   ++state.count;
 }
 
+// Bindings of one row mostly follow each other.
+void AggregateFold::add_exactly(const Batch& batch) {
+  const ValueKind kind = aggregate_.target.value_kind;
+  for (std::uint32_t r = 0; r < batch.rows;) {
+    const std::uint32_t tag = batch.tags[r];
+    const std::uint32_t first = r;
+    ExactSum& sum = sums_[tag];
+    for (; r < batch.rows && batch.tags[r] == tag; ++r)
+      sum.add(to_double(kind, evaluator_.bits(aggregate_.target, batch, r)));
+    states_[tag].count += r - first;
+  }
+}
+
 Status AggregateFold::add(const Batch& batch) {
+  if (is_exact_) {
+    add_exactly(batch);
+    return evaluator_.status();
+  }
   if (aggregate_.function == AggregateFunction::kFold) {
     for (std::uint32_t r = 0; r < batch.rows && evaluator_.status().is_ok(); ++r)
       call(states_[batch.tags[r]], batch, r);
@@ -186,25 +215,30 @@ Cell AggregateFold::result(std::uint32_t row, const Batch& outer) {
   if (aggregate_.function == AggregateFunction::kFold)
     return state.count == 0 ? evaluator_.evaluate(aggregate_.target.arguments[0], outer, row)
                             : state.cell;
-  return value(state);
+  return value(row);
 }
 
-void AggregateFold::unite(const FoldedPart& part, FoldedPart& whole) const {
-  if (part.count == 0) return;
-  const std::uint64_t count = whole.count + part.count;
-  if (aggregate_.function == AggregateFunction::kMean)
-    whole.bits = add_doubles(whole.bits, part.bits);
+void AggregateFold::add_piece(std::uint32_t row, const Piece& piece) {
+  FoldedPart& whole = states_[row];
+  const std::uint64_t count = whole.count + piece.count;
+  if (is_exact_)
+    sums_[row].add_piece(piece.value);
   else
-    fold(whole, part.bits);
+    fold(whole, piece.value.bits);
   whole.count = count;
 }
 
-Cell AggregateFold::value(const FoldedPart& whole) {
+Cell AggregateFold::value(std::uint32_t row) {
   static const Batch kNoBatch;
+  const FoldedPart& whole = states_[row];
   std::uint64_t bits = whole.bits;
   if (aggregate_.function == AggregateFunction::kCount) bits = whole.count;
-  if (aggregate_.function == AggregateFunction::kMean)
-    bits = std::bit_cast<std::uint64_t>(as_float(whole.bits) / static_cast<double>(whole.count));
+  if (is_exact_) {
+    const double sum = sums_[row].rounded();
+    bits = std::bit_cast<std::uint64_t>(aggregate_.function == AggregateFunction::kMean
+                                            ? sum / static_cast<double>(whole.count)
+                                            : sum);
+  }
   return evaluator_.evaluate(constant(aggregate_.result_kind, bits), kNoBatch, 0);
 }
 

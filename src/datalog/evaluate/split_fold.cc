@@ -23,6 +23,7 @@ SplitFold::SplitFold(Definition definition, ExpressionEvaluator& evaluator)
       aggregate_(*aggregated(definition_).aggregate),
       evaluator_(evaluator),
       part_(aggregate_, evaluator),
+      whole_(aggregate_, evaluator),
       body_(Pipeline::of_aggregate(*definition_.rule, aggregated(definition_), *definition_.step,
                                    std::move(definition_.sources), definition_.constants, evaluator,
                                    part_)),
@@ -80,13 +81,17 @@ Status SplitFold::answer(const Send& send) {
     }
     STRATALOG_RETURN_IF_ERROR(body_->fold_rows(chunk, part_));
     for (std::uint32_t r = 0; r < chunk.rows; ++r) {
-      const FoldedPart& part = part_.part(r);
-      if (part.count == 0) continue;
       const Cell* const question = questions + (r * width);
-      const std::array<Cell, kAnswerWidth> cells = {
-          question[1], static_cast<Cell>(part.count), static_cast<Cell>(part.count >> kCellBits),
-          static_cast<Cell>(part.bits), static_cast<Cell>(part.bits >> kCellBits)};
-      send(static_cast<int>(question[0]), cells);
+      part_.for_each_piece(r, [&](const AggregateFold::Piece& piece) {
+        const std::array<Cell, kAnswerWidth> cells = {
+            question[1],
+            static_cast<Cell>(piece.count),
+            static_cast<Cell>(piece.count >> kCellBits),
+            static_cast<Cell>(piece.value.bits),
+            static_cast<Cell>(piece.value.bits >> kCellBits),
+            piece.value.place};
+        send(static_cast<int>(question[0]), cells);
+      });
     }
   }
   questions_ = {};
@@ -94,18 +99,19 @@ Status SplitFold::answer(const Send& send) {
 }
 
 void SplitFold::unite(std::span<const Cell> answers) {
-  united_.resize(held_rows_);
+  whole_.extend(held_rows_);
   for (std::size_t at = 0; at < answers.size(); at += kAnswerWidth) {
     const auto word = [&](std::size_t i) {
       return answers[at + i] | (std::uint64_t{answers[at + i + 1]} << kCellBits);
     };
-    part_.unite({.count = word(1), .bits = word(3)}, united_[answers[at]]);
+    whole_.add_piece(answers[at],
+                     {.count = word(1), .value = {.place = answers[at + 5], .bits = word(3)}});
   }
 }
 
 Status SplitFold::pass(const BatchSink& sink) {
   const std::vector<VariableId>& live = definition_.step->live_after;
-  united_.resize(held_rows_);
+  whole_.extend(held_rows_);
   Batch out;
   out.columns.resize(held_.size());
   for (const VariableId v : live) out.allocate(v);
@@ -117,10 +123,10 @@ Status SplitFold::pass(const BatchSink& sink) {
     return status;
   };
   for (std::uint32_t r = 0; r < held_rows_; ++r) {
-    if (!part_.has_value(united_[r])) continue;
+    if (!whole_.has_result(r)) continue;
     for (const VariableId v : live)
       if (v != target) out.columns[v][out.rows] = held_[v][r];
-    out.columns[target][out.rows] = part_.value(united_[r]);
+    out.columns[target][out.rows] = whole_.value(r);
     if (++out.rows == kBatchRows) STRATALOG_RETURN_IF_ERROR(flush());
   }
   STRATALOG_RETURN_IF_ERROR(flush());
@@ -130,7 +136,7 @@ Status SplitFold::pass(const BatchSink& sink) {
 
 void SplitFold::forget() {
   for (std::vector<Cell>& column : held_) column = {};
-  united_ = {};
+  whole_.forget();
   questions_ = {};
   held_rows_ = 0;
   asked_rows_ = 0;

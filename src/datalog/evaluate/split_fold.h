@@ -38,8 +38,9 @@ class SplitFold {
 
   // Who asks, which of its bindings this is, and what the aggregate knows of it.
   std::size_t question_width() const { return 2 + aggregate_.outer.size(); }
-  // Which binding; how many tuples, and their value, as two cells each.
-  static constexpr std::size_t kAnswerWidth = 5;
+  // Which binding; how many tuples, and their value or a piece of it, as two cells each; where the
+  // piece belongs.
+  static constexpr std::size_t kAnswerWidth = 6;
 
   // The rank that asks keeps these bindings.
   Status hold(const Batch& bindings);
@@ -62,11 +63,11 @@ class SplitFold {
   const Aggregate& aggregate_;
   ExpressionEvaluator& evaluator_;
   AggregateFold part_;  // of what is here
+  AggregateFold whole_;  // by held row
   std::unique_ptr<Pipeline> body_;
   std::vector<std::vector<Cell>> held_;  // by variable, as in a batch
   std::uint32_t held_rows_ = 0;
   std::uint32_t asked_rows_ = 0;
-  std::vector<FoldedPart> united_;  // by held row
   std::vector<Cell> questions_;
 };
 
