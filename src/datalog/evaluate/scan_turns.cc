@@ -6,15 +6,12 @@
 namespace stratalog::datalog {
 namespace {
 
-// Whether the order of tuples shows: in sums of floats, and perhaps in what a library does.
+// Whether the order of tuples may show: in what a library does.
 bool depends_on_order(const std::vector<Literal>& body) {
   return std::ranges::any_of(body, [](const Literal& literal) {
-    if (literal.aggregate == nullptr) return false;
-    const Aggregate& aggregate = *literal.aggregate;
-    const bool adds = aggregate.function == AggregateFunction::kSum ||
-                      aggregate.function == AggregateFunction::kMean;
-    return (adds && aggregate.result_kind == ValueKind::kFloat) ||
-           aggregate.function == AggregateFunction::kFold || depends_on_order(aggregate.body);
+    return literal.aggregate != nullptr &&
+           (literal.aggregate->function == AggregateFunction::kFold ||
+            depends_on_order(literal.aggregate->body));
   });
 }
 

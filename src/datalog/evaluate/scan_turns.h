@@ -75,7 +75,7 @@ class OwnTurns {
 };
 
 // Who takes which rows is different in each run, and so is the order in which tuples arrive.
-// Whether nothing that the program computes depends on that: sums of floats do.
+// Whether nothing that the program computes depends on that: what a library folds may.
 bool allows_any_order(const Program& program);
 
 }  // namespace stratalog::datalog

@@ -34,22 +34,6 @@ bool computes_link(const Literal& literal) {
           literal.right.kind == ExpressionKind::kFunctor);
 }
 
-// Sums of floats depend on the order of their terms, and so do folds.
-bool has_any_order(const Aggregate& aggregate) {
-  switch (aggregate.function) {
-    case AggregateFunction::kCount:
-    case AggregateFunction::kMin:
-    case AggregateFunction::kMax:
-      return true;
-    case AggregateFunction::kSum:
-      return aggregate.result_kind != ValueKind::kFloat;
-    case AggregateFunction::kMean:
-    case AggregateFunction::kFold:
-      return false;
-  }
-  return false;
-}
-
 bool is_used_once(const Atom& atom, VariableId variable) {
   return std::count_if(atom.arguments.begin(), atom.arguments.end(), [&](const Argument& a) {
            return a.kind == ArgumentKind::kVariable && a.variable == variable;
@@ -74,7 +58,8 @@ GatheredBody::GatheredBody(const Rule& rule, const Literal& literal, const IsFin
 }
 
 bool GatheredBody::is_worth_it(const Projections& projections, const IsFinished& is_finished) {
-  if (!has_any_order(aggregate_)) return false;
+  // In another order, what a library folds may be another value.
+  if (aggregate_.function == AggregateFunction::kFold) return false;
   copy_ = find_copy(rule_, literal_, projections, is_finished);
   if (copy_) restricting_ = copy_->others;
   return copy_ || (is_simple_join() && is_subset(outer_, bound_) && joins_what_is_apart());
