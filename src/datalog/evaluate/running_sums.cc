@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <numeric>
 #include <optional>
 #include <span>
+#include <string_view>
+#include <utility>
 
+#include "datalog/evaluate/exact_sum.h"
 #include "datalog/evaluate/value_bits.h"
 #include "model/value_agreement.h"
 #include "relation/prefix_map.h"
@@ -16,20 +19,12 @@
 namespace stratalog::datalog {
 namespace {
 
+constexpr std::string_view kOverflow = "it leaves its 64 bits";
+
 bool is_less(ValueKind kind, std::uint64_t a, std::uint64_t b) {
   if (kind == ValueKind::kFloat) return as_float(a) < as_float(b);
   if (kind == ValueKind::kUnsigned) return a < b;
   return as_signed(a) < as_signed(b);
-}
-
-std::uint64_t add(ValueKind kind, std::uint64_t a, std::uint64_t b) {
-  return kind == ValueKind::kFloat ? std::bit_cast<std::uint64_t>(as_float(a) + as_float(b))
-                                   : a + b;
-}
-
-std::uint64_t subtract(ValueKind kind, std::uint64_t a, std::uint64_t b) {
-  return kind == ValueKind::kFloat ? std::bit_cast<std::uint64_t>(as_float(a) - as_float(b))
-                                   : a - b;
 }
 
 // Where the declared columns 0 .. count-1 stand in an index.
@@ -52,17 +47,26 @@ std::optional<std::uint64_t> greatest(const ValueDictionary& values, ValueKind k
   return found;
 }
 
-// Sums of floats depend on the order of their terms, which must not depend on ranks.
-std::vector<std::size_t> in_order(const Index& home, const DeltaRows& rows) {
-  std::vector<std::size_t> order(rows.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
-    return std::ranges::lexicographical_compare(home.prefix(rows[a].row), home.prefix(rows[b].row));
-  });
-  return order;
-}
-
 }  // namespace
+
+// What a round adds to a sum.
+struct RunningSums::Addition {
+  std::uint64_t whole = 0;
+  ExactSum real;
+
+  // Whether whole numbers stay within their 64 bits; none of them is below zero.
+  bool add(ValueKind kind, std::uint64_t bits) {
+    if (kind == ValueKind::kFloat) {
+      real.add(as_float(bits));
+      return true;
+    }
+    const std::uint64_t before = std::exchange(whole, whole + bits);
+    return !is_less(kind, whole, before);
+  }
+  std::uint64_t value(ValueKind kind) const {
+    return kind == ValueKind::kFloat ? std::bit_cast<std::uint64_t>(real.rounded()) : whole;
+  }
+};
 
 RunningSums::RunningSums(EngineState& state, std::uint32_t stratum) : state_(state) {
   for (const RelationId r : state.program.strata[stratum].relations) {
@@ -104,60 +108,50 @@ Status RunningSums::add_terms(Sum& sum) {
   const auto from = places_of(terms, width);
   const auto to = places_of(totals, width);
   PrefixMap keys(static_cast<std::uint32_t>(width));  // in the order of `totals`
-  std::vector<std::uint64_t> added;
+  std::vector<Addition> added;
   std::vector<Cell> key(width);
-  const auto add_row = [&](const DeltaRow& row) -> Status {
-    STRATALOG_ASSIGN_OR_RETURN(const std::uint64_t come, added_by(sum, terms, row));
+  for (const DeltaRow& row : terms.next_delta()) {
     for (std::size_t c = 0; c < width; ++c) key[to[c]] = terms.prefix(row.row)[from[c]];
     const std::uint32_t at = keys.find_or_add(key.data());
-    if (at == added.size()) added.push_back(0);
-    const std::uint64_t more = add(sum.kind, added[at], come);
-    if (is_less(sum.kind, more, added[at])) return fail(sum, "it leaves its 64 bits");
-    added[at] = more;
-    return {};
-  };
-  if (sum.kind == ValueKind::kFloat) {
-    const DeltaRows rows = terms.next_delta();
-    for (const std::size_t at : in_order(terms, rows)) STRATALOG_RETURN_IF_ERROR(add_row(rows[at]));
-  } else {
-    for (const DeltaRow& row : terms.next_delta()) STRATALOG_RETURN_IF_ERROR(add_row(row));
+    if (at == added.size()) added.emplace_back();
+    STRATALOG_RETURN_IF_ERROR(add_row(sum, terms, row, added[at]));
   }
   for (std::uint32_t k = 0; k < added.size(); ++k) {
     const std::span<const Cell> prefix = keys.key(k);
     std::uint64_t before = 0;
     if (const RowId row = totals.find_row(prefix.data()); row != Index::kNoRow)
       before = greatest(state_.dictionary, sum.kind, totals.total(row)).value_or(0);
-    const std::uint64_t now = add(sum.kind, before, added[k]);
-    if (is_less(sum.kind, now, before)) return fail(sum, "it leaves its 64 bits");
+    if (!added[k].add(sum.kind, before)) return fail(sum, kOverflow);
     sum.tuples.insert(sum.tuples.end(), prefix.begin(), prefix.end());
-    sum.tuples.push_back(state_.new_values.number(now));
+    sum.tuples.push_back(state_.new_values.number(added[k].value(sum.kind)));
   }
   return {};
 }
 
 // Of values that change, what the greatest is above the one before.
-Result<std::uint64_t> RunningSums::added_by(const Sum& sum, const Index& terms,
-                                            const DeltaRow& row) const {
-  if (sum.of.counts) return row.cells.size();
-  std::uint64_t added = 0;
+Status RunningSums::add_row(const Sum& sum, const Index& terms, const DeltaRow& row,
+                            Addition& to) const {
+  const auto add = [&](std::uint64_t bits) {
+    return to.add(sum.kind, bits) ? Status() : fail(sum, kOverflow);
+  };
+  if (sum.of.counts) return add(row.cells.size());
   if (state_.relations[sum.of.terms].keeps_one_value()) {
-    added = greatest(state_.dictionary, sum.kind, row.cells).value_or(0);
-    STRATALOG_RETURN_IF_ERROR(check_term(sum, added));
-    const auto before = greatest(state_.dictionary, sum.kind, terms.total(row.row));
-    return subtract(sum.kind, added, before.value_or(0));
+    const std::uint64_t now = greatest(state_.dictionary, sum.kind, row.cells).value_or(0);
+    STRATALOG_RETURN_IF_ERROR(check_term(sum, now));
+    const std::uint64_t before =
+        greatest(state_.dictionary, sum.kind, terms.total(row.row)).value_or(0);
+    if (sum.kind != ValueKind::kFloat) return add(now - before);
+    to.real.add(-as_float(before));
+    return add(now);
   }
   Status status;
   row.cells.walk([&](Cell cell) {
     if (!status.is_ok()) return;
     const std::uint64_t bits = state_.dictionary.decode(cell);
     status = check_term(sum, bits);
-    const std::uint64_t more = add(sum.kind, added, bits);
-    if (status.is_ok() && is_less(sum.kind, more, added))
-      status = fail(sum, "it leaves its 64 bits");
-    added = more;
+    if (status.is_ok()) status = add(bits);
   });
-  if (!status.is_ok()) return status;
-  return added;
+  return status;
 }
 
 Status RunningSums::check_term(const Sum& sum, std::uint64_t bits) const {

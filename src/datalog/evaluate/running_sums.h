@@ -2,13 +2,14 @@
 // RunningSums: relations that the engine fills with sums of another relation's last column while
 // both grow (Relation::sums). Both lie by the key of the sums and keep the greatest value of each
 // key, so once a round's terms have met in their home, what they add to the sums of the round
-// before is known there: nothing travels. Collective.
+// before is known there: nothing travels. Sums of floats are rounded once in each round, so that
+// the order of its terms does not show. Collective.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "base/result.h"
+#include "base/status.h"
 #include "datalog/evaluate/engine_state.h"
 
 namespace stratalog::datalog {
@@ -32,8 +33,10 @@ class RunningSums {
     std::vector<Cell> tuples;  // of `total`, in its home's order, with values others may not know
   };
 
+  struct Addition;
+
   Status add_terms(Sum& sum);
-  Result<std::uint64_t> added_by(const Sum& sum, const Index& terms, const DeltaRow& row) const;
+  Status add_row(const Sum& sum, const Index& terms, const DeltaRow& row, Addition& to) const;
   Status check_term(const Sum& sum, std::uint64_t bits) const;
   Status fail(const Sum& sum, std::string_view what) const;
 

@@ -176,8 +176,7 @@ class AdditionPlanner {
   // Where relations keep the best value of each key, the strata that go on together are rules that
   // only grow in the order of these values: their old fixpoint lies below the new one and follows
   // from the rules, so that going on from it ends at the new one. Rules that could take something
-  // back are none of that kind, and neither are sums of floats, whose last digits depend on the
-  // order of their terms.
+  // back are none of that kind, and neither are sums of floats, which are rounded in each round.
   std::string value_reason(const Stratum& stratum) const {
     ImprovingRelations improving = improving_;
     improving.merge(find_best_values(program_, stratum));
