@@ -46,7 +46,6 @@ class ExactSum {
   template <typename Visit>
   void for_each_piece(const Visit& visit) const {
     if (high_ != 0) visit(piece_of(high_));
-    if (!std::isfinite(high_)) return;
     if (low_ != 0) visit(piece_of(low_));
     if (wide_ == nullptr) return;
     Wide carried = *wide_;

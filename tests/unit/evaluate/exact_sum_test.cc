@@ -134,7 +134,7 @@ TEST(ExactSum, InfinitiesAndNan) {
   expect_sum({std::bit_cast<double>(0xFFF123456789ABCD), 1}, kNan);
 }
 
-// Limbs are carried before they are full.
+// Limbs hold what many parts add to them.
 TEST(ExactSum, PiecesAsTheyComeMayBeMany) {
   ExactSum part;
   for (const double term : {1e300, 1.0, 1e-300}) part.add(term);
