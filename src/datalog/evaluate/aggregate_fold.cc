@@ -173,11 +173,11 @@ void AggregateFold::add_exactly(const Batch& batch) {
   const ValueKind kind = aggregate_.target.value_kind;
   for (std::uint32_t r = 0; r < batch.rows;) {
     const std::uint32_t tag = batch.tags[r];
-    const std::uint32_t first = r;
-    ExactSum& sum = sums_[tag];
+    terms_.clear();
     for (; r < batch.rows && batch.tags[r] == tag; ++r)
-      sum.add(to_double(kind, evaluator_.bits(aggregate_.target, batch, r)));
-    states_[tag].count += r - first;
+      terms_.push_back(to_double(kind, evaluator_.bits(aggregate_.target, batch, r)));
+    sums_[tag].add(terms_);
+    states_[tag].count += terms_.size();
   }
 }
 

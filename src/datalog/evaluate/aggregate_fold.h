@@ -98,6 +98,7 @@ class AggregateFold {
   bool is_exact_ = false;  // sums and means of floats
   std::vector<State> states_;
   std::vector<ExactSum> sums_;  // by row, if they are exact
+  std::vector<double> terms_;  // of one of them
   // kFold: the functor, of the two columns of a row of its own.
   Expression functor_;
   Batch operands_;

@@ -2,6 +2,7 @@
 #include "datalog/evaluate/exact_sum.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace stratalog::datalog {
@@ -14,7 +15,35 @@ constexpr int kLeastExponent = -1074;  // of the least bit
 // An addition adds less than 2^32 to a limb.
 constexpr std::uint32_t kAdditionsBeforeCarry = std::uint32_t{1} << 30U;
 
+// What is missing of a + b in `sum`, its rounded value.
+double error_of(double a, double b, double sum) {
+  const double of_b = sum - a;
+  return (a - (sum - of_b)) + (b - of_b);
+}
+
 }  // namespace
+
+void ExactSum::add(std::span<const double> terms) {
+  double high = high_;
+  double low = low_;
+  for (const double term : terms) {
+    const double sum = high + term;
+    if (!(std::abs(sum) < kMostHigh)) {
+      high_ = high;
+      add_apart(term);
+      high = high_;
+      continue;
+    }
+    const double lost = error_of(high, term, sum);
+    const double more = low + lost;
+    const double rest = error_of(low, lost, more);
+    high = sum;
+    low = more;
+    if (rest != 0) wide().add(rest);
+  }
+  high_ = high;
+  low_ = low;
+}
 
 void ExactSum::Wide::add(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
@@ -93,7 +122,7 @@ ExactSum::Wide& ExactSum::wide() {
 
 void ExactSum::add_apart(double x) {
   if (std::isfinite(x) && std::isfinite(high_))
-    add_wide(x);
+    wide().add(x);
   else
     high_ += x;
 }

@@ -8,9 +8,9 @@
 
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace stratalog::datalog {
 
@@ -23,19 +23,8 @@ class ExactSum {
   };
 
   // Any number of them; infinities and NaN as well.
-  void add(double x) {
-    const double high = high_ + x;
-    if (!(std::abs(high) < kMostHigh)) {
-      add_apart(x);
-      return;
-    }
-    const double lost = error_of(high_, x, high);
-    const double low = low_ + lost;
-    const double rest = error_of(low_, lost, low);
-    high_ = high;
-    low_ = low;
-    if (rest != 0) add_wide(rest);
-  }
+  void add(std::span<const double> terms);
+  void add(double term) { add(std::span(&term, 1)); }
 
   // The double next to the sum, of two equally near ones the even one. Never -0.0; of NaN, or of
   // both infinities, always the same NaN.
@@ -77,17 +66,11 @@ class ExactSum {
     double rounded() const;
   };
 
-  // What is missing of a + b in `sum`, its rounded value.
-  static double error_of(double a, double b, double sum) {
-    const double of_b = sum - a;
-    return (a - (sum - of_b)) + (b - of_b);
-  }
   static Piece piece_of(double x) {
     return {.place = kDouble, .bits = std::bit_cast<std::uint64_t>(x)};
   }
 
   void add_apart(double x);
-  void add_wide(double x) { wide().add(x); }
   Wide& wide();
 
   // The sum of all three; once the first is not finite, it alone.

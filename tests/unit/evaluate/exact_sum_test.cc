@@ -29,11 +29,11 @@ std::uint64_t bits_of(double x) { return std::bit_cast<std::uint64_t>(x); }
 
 double sum_of(const Doubles& terms) {
   ExactSum sum;
-  for (const double term : terms) sum.add(term);
+  sum.add(terms);
   return sum.rounded();
 }
 
-// Of parts, some of which went through other parts before.
+// One by one, of parts, some of which went through other parts before.
 double sum_of_parts(const Doubles& terms, std::mt19937_64& random) {
   std::vector<ExactSum> parts(1 + random() % 5);
   for (const double term : terms) parts[random() % parts.size()].add(term);
