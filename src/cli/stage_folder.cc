@@ -5,9 +5,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -19,7 +22,7 @@ namespace stratalog::cli {
 namespace {
 
 constexpr const char* kHomeName = "HOME";
-constexpr const char* kHomeTemporary = "HOME.new";
+constexpr std::string_view kHomeTemporary = "HOME.new-";  // and a number of the job's own
 constexpr int kMostTries = 16;
 constexpr std::uint64_t kMostHomeBytes = std::uint64_t{1} << 16U;
 
@@ -58,16 +61,18 @@ bool is_unreadable(Store& folder) {
   return code != StatusCode::kOk && code != StatusCode::kNotFound;
 }
 
-// Several nodes may share a stage by mistake, which is found out later: they write the same.
+// Several nodes may share a stage by mistake, which is found out later: they write the same, and
+// none may fail because another one is at it.
 Status write_mark(Store& folder, const HomeMark& mark) {
   if (mark_in(folder) == mark) return Status::ok();
-  Status written = write_text_file(folder, kHomeName, text_of(mark), Durability::kFull);
-  if (written.code() != StatusCode::kAlreadyExists || mark_in(folder) == mark) return written;
-  Status removed = folder.remove_file(kHomeTemporary);
-  if (!removed.is_ok() && removed.code() != StatusCode::kNotFound) return removed;
-  STRATALOG_RETURN_IF_ERROR(
-      write_text_file(folder, kHomeTemporary, text_of(mark), Durability::kFull));
-  return folder.rename(kHomeTemporary, kHomeName);
+  std::array<std::byte, 8> random{};
+  STRATALOG_RETURN_IF_ERROR(folder.random_bytes(random));
+  const std::string temporary =
+      fmt::format("{}{:016x}", kHomeTemporary, std::bit_cast<std::uint64_t>(random));
+  const Status written = write_text_file(folder, temporary, text_of(mark), Durability::kFull);
+  const Status named = written.is_ok() ? folder.rename(temporary, kHomeName) : written;
+  if (!named.is_ok()) (void)folder.remove_file(temporary);
+  return named.is_ok() ? folder.sync_directory(".") : named;
 }
 
 enum class Owner : std::uint8_t { kMine, kAnother, kNobody };
@@ -112,11 +117,12 @@ std::vector<std::string> folders_of(const std::string& stage, const std::string&
 }
 
 // My own, or else one whose checkpoint folder has gone and that may have been mine before that was
-// moved.
+// moved. `seen`: those that there were.
 Result<std::string> find_folder(const std::string& stage, const std::string& name,
-                                const HomeMark& mine) {
+                                const HomeMark& mine, std::vector<std::string>& seen) {
   std::optional<std::string> left;
-  for (const std::string& each : folders_of(stage, name)) {
+  seen = folders_of(stage, name);
+  for (const std::string& each : seen) {
     const auto folder = open_posix_store(fmt::format("{}/{}", stage, each), RootMode::kMustExist);
     if (!folder.is_ok()) continue;
     const Owner owner = owner_of(*folder.value(), mine);
@@ -127,14 +133,18 @@ Result<std::string> find_folder(const std::string& stage, const std::string& nam
   return Status::not_found(fmt::format("{} has no folder of {}", stage, mine.path));
 }
 
-// Makes one under a name that is free. AlreadyExists: somebody else has just made it.
+// Makes one under a name that is free. AlreadyExists: somebody else has just made it, or another
+// one beside those that were `seen`, which may be mine, too: nodes that share a stage by mistake
+// must find one folder, or nobody notices.
 Result<std::string> make_folder(const std::string& stage, const std::string& name,
-                                const HomeMark& mine) {
+                                const HomeMark& mine, const std::vector<std::string>& seen) {
   std::error_code unknown;
   std::string free = name;
   for (std::uint32_t tries = 0; std::filesystem::exists(fmt::format("{}/{}", stage, free), unknown);
        ++tries)
     free = fmt::format("{}-{:x}{}", name, mine.inode, tries == 0 ? "" : fmt::format("-{}", tries));
+  if (folders_of(stage, name) != seen)
+    return Status::already_exists(fmt::format("somebody makes folders in {}", stage));
   STRATALOG_ASSIGN_OR_RETURN(const auto all, open_posix_store(stage, RootMode::kMustExist));
   STRATALOG_RETURN_IF_ERROR(all->make_directory(free));
   STRATALOG_RETURN_IF_ERROR(all->sync_directory("."));
@@ -147,12 +157,13 @@ Result<std::unique_ptr<Store>> open_stage_folder(const std::string& stage, const
                                                  const std::string& home, RootMode mode) {
   const std::string path = absolute_path(home);
   const HomeMark mine{.inode = store_inode(path).value_or(0), .path = path};
-  Result<std::string> found = find_folder(stage, name, mine);
+  std::vector<std::string> seen;
+  Result<std::string> found = find_folder(stage, name, mine, seen);
   for (int tries = 0; !found.is_ok(); ++tries) {
     if (mode == RootMode::kMustExist || tries == kMostTries) return found.status();
-    Result<std::string> made = make_folder(stage, name, mine);
+    Result<std::string> made = make_folder(stage, name, mine, seen);
     if (!made.is_ok() && made.status().code() != StatusCode::kAlreadyExists) return made.status();
-    found = made.is_ok() ? std::move(made) : find_folder(stage, name, mine);
+    found = made.is_ok() ? std::move(made) : find_folder(stage, name, mine, seen);
   }
   const std::string folder = stage + "/" + found.value();
   STRATALOG_ASSIGN_OR_RETURN(auto store, open_posix_store(folder, RootMode::kMustExist));

@@ -147,7 +147,8 @@ class BlockSweepOf final : public BlockSweep {
            active_rows_.memory_bytes() + active_slots_.memory_bytes() + candidates_.memory_bytes() +
            touched_.memory_bytes() + stopped_.memory_bytes() + masks_.capacity() * sizeof(Row) +
            masks_set_.capacity() * sizeof(MaskId) + leads_few_.capacity() * sizeof(SlotId) +
-           starts_.memory_bytes() + scratch_.memory_bytes() + recent_.memory_bytes();
+           leading_.memory_bytes() + led_once_.memory_bytes() + starts_.memory_bytes() +
+           scratch_.memory_bytes() + recent_.memory_bytes();
   }
 
  private:
