@@ -42,6 +42,11 @@ ImagePart part_of(const SaveRequest& request, std::size_t i) {
   return request.parts.empty() ? ImagePart::kWhole : request.parts[i].part;
 }
 
+bool stands_alone(const SaveRequest& request) {
+  return std::all_of(request.parts.begin(), request.parts.end(),
+                     [](const PartPlan& plan) { return is_whole(plan.part); });
+}
+
 ChainFacts ChainBase::facts(const std::string& relation, RelationVersion version) const {
   const auto found = facts_.find({relation, version});
   return found == facts_.end() ? ChainFacts{} : found->second;
@@ -102,21 +107,20 @@ Result<CarriedOver> ChainBase::carry(const SaveRequest& request) const {
                       request.images[i].name, request.base));
     if (part == ImagePart::kGrowth) wanted.relations.back() = position;
   }
-  const bool stands_alone = std::all_of(request.parts.begin(), request.parts.end(),
-                                        [](const PartPlan& plan) { return is_whole(plan.part); });
+  const bool is_alone = stands_alone(request);
   for (const NamedSection& section : request.sections) {
     wanted.sections.emplace_back();
-    if (stands_alone && !section.is_unchanged) continue;
+    if (is_alone && !section.is_unchanged) continue;
     const auto hash = section_hashes_.find({section.name, section.piece});
     const auto& known = manifest_->sections;
     const auto old = std::find_if(known.begin(), known.end(), [&](const ManifestSection& s) {
       return s.name == section.name && s.piece == section.piece;
     });
     const bool is_there = old != known.end() && hash != section_hashes_.end();
-    if (section.is_unchanged && (!is_there || stands_alone))
+    if (section.is_unchanged && (!is_there || is_alone))
       return Status::invalid_argument(
-          fmt::format("piece {} of section {} is to be taken over, but {} does not have it, or is "
-                      "not built on",
+          fmt::format("piece {} of section {} is to be taken over, but {} does not have it, or "
+                      "nothing else of it is used",
                       section.piece, section.name, request.base));
     if (is_there && (section.is_unchanged ||
                      (old->bytes == section.data.size() && hash->second == hash_of(section))))

@@ -36,7 +36,8 @@ struct NamedSection {
   std::string name;  // [A-Za-z0-9_-]{1,40}, unique save for pieces
   Bytes data;
   std::uint32_t piece = 0;  // 0, 1, ... of one name
-  // To be taken over from SaveRequest::base, which has this piece of the name; `data` is empty.
+  // To be taken over from SaveRequest::base, which has this piece of the name; `data` is empty. Not
+  // where the generation stands alone.
   bool is_unchanged = false;
 };
 
@@ -72,6 +73,9 @@ struct SaveRequest {
   std::string engine_state;  // opaque UTF-8 text, by custom a JSON object; rank 0's counts
   std::vector<NamedSection> sections;  // rank 0's count; other ranks may leave it empty
 };
+
+// Whether the generation needs none of another one's files: each of its parts is whole.
+bool stands_alone(const SaveRequest& request);
 
 // What a save cost. Times are the maximum over ranks; rows and bytes are sums over ranks. Pack and
 // encode are told apart by timing a sample of the groups, so their sum is exact and their split is

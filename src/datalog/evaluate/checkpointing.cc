@@ -201,10 +201,8 @@ GrowingSections::Ends Checkpointing::add_sections(const EnginePosition& position
   if (state_.comm.rank() != 0) return {};
   request.sections.push_back(
       {.name = kProgramSection, .data = to_bytes(state_.program.source_text)});
-  const bool stands_alone = std::all_of(request.parts.begin(), request.parts.end(),
-                                        [](const PartPlan& plan) { return is_whole(plan.part); });
   GrowingSections::Ends ends =
-      growing_sections_.add(stands_alone ? std::string() : request.base, state_.dictionary,
+      growing_sections_.add(stands_alone(request) ? std::string() : request.base, state_.dictionary,
                             !state_.program.shapes.empty(), rounds_of(position), request.sections);
   for (const auto& [stratum, space] : position.pivot_spaces) {
     if (!space.sparse) continue;
