@@ -20,6 +20,7 @@ STRATEGIES = (
     "raw-fpp",
     "hdf5-direct",
     "hdf5-opt",
+    "hdf5-opt-printed",
     "hdf5",
     "shared-opt-rows",
     "fpp-rows",
@@ -94,6 +95,9 @@ def judge_bandwidth(results: Results) -> list[Row]:
         against("1a", "hdf5-direct", "raw-shared", "hdf5-direct over bare writes, one file", 0.95),
         against("1b", "hdf5-direct", "raw-fpp", "hdf5-direct over bare writes, own files", 0.95),
         against("1c", "hdf5-direct", "hdf5-opt", "hdf5-direct over hdf5-opt", 1.5),
+        against(
+            "1c'", "hdf5-direct", "hdf5-opt-printed", "hdf5-direct over hdf5-opt as printed", 1.5
+        ),
         against("1d", "hdf5-opt", "hdf5", "hdf5-opt over hdf5", 1.0),
         against("1e", "hdf5-opt", "shared-opt-rows", "hdf5-opt over shared-opt", 1.0),
     ]

@@ -159,6 +159,8 @@ def headlines(results: Results) -> list[str]:
     for one, other, text in (
         ("hdf5-direct", "raw-shared", "hdf5-direct against bare pwrite + fsync into one file"),
         ("hdf5-direct", "hdf5-opt", "hdf5-direct against hdf5-opt"),
+        ("hdf5-direct", "hdf5-opt-printed", "hdf5-direct against hdf5-opt as printed"),
+        ("hdf5-opt", "hdf5-opt-printed", "hdf5-opt against hdf5-opt as printed"),
         ("hdf5-opt", "hdf5", "hdf5-opt against hdf5 (HDF5-OPT: faster everywhere)"),
         ("hdf5-opt", "shared-opt-rows", "hdf5-opt against shared-opt (HDF5-OPT: 1.15 to 1.59)"),
         ("fpp-rows", "shared-rows", "fpp against shared (RA-checkpoint: 2.2 at 256 ranks)"),

@@ -25,7 +25,7 @@ Result<std::vector<datalog::RelationStatistics>> measure_facts(const datalog::Pr
       if (datalog::is_standard_input(directive)) continue;
       const datalog::FactInput input{.relation = &program.relations[id],
                                      .directive = &directive,
-                                     .may_be_missing = !directive.is_needed};
+                                     .may_be_missing = !program.relations[id].is_needed};
       STRATALOG_ASSIGN_OR_RETURN(std::vector<datalog::TupleColumns> tuples,
                                  load_facts(*self, *store, std::span(&input, 1), dictionary,
                                             {.standard_input = {}, .hdf5 = read_hdf5_by_module}));

@@ -108,7 +108,7 @@ void ProgressLines::end(const datalog::RunReport& report) {
   if (in_stratum_) tell_stratum();
   Json rows = Json::object();
   for (const datalog::RelationSize& size : report.relations)
-    if (!datalog::is_made_name(size.name)) rows[size.name] = size.rows;
+    if (!datalog::is_made_name(size.name) && size.is_computed) rows[size.name] = size.rows;
   write_(line({{"event", "end"},
                {"total_seconds", report.times.total},
                {"stopped_early", report.stopped_early},

@@ -92,16 +92,23 @@ json failed_json(const datalog::FailedCheckpoint& failed) {
 json sizes_json(const std::vector<datalog::RelationSize>& sizes) {
   json entries = json::array();
   for (const datalog::RelationSize& size : sizes) {
-    if (!datalog::is_made_name(size.name))
+    if (!datalog::is_made_name(size.name) && size.is_computed)
       entries.push_back({{"name", size.name}, {"rows", size.rows}});
   }
   return entries;
 }
 
+json left_out_json(const std::vector<datalog::RelationSize>& sizes) {
+  json names = json::array();
+  for (const datalog::RelationSize& size : sizes)
+    if (!datalog::is_made_name(size.name) && !size.is_computed) names.push_back(size.name);
+  return names;
+}
+
 json made_sizes_json(const std::vector<datalog::RelationSize>& sizes) {
   json entries = json::array();
   for (const datalog::RelationSize& size : sizes) {
-    if (datalog::is_made_name(size.name))
+    if (datalog::is_made_name(size.name) && size.is_computed)
       entries.push_back(
           {{"name", size.name}, {"made_for", datalog::made_for(size.name)}, {"rows", size.rows}});
   }
@@ -235,6 +242,7 @@ json report_json(const RunReport& report, std::string_view program) {
           {"stopped_early", report.stopped_early},
           {"relations", sizes_json(report.relations)},
           {"made_relations", made_sizes_json(report.relations)},
+          {"left_out", left_out_json(report.relations)},
           {"print_sizes", sizes_json(report.print_sizes)},
           {"strata", std::move(strata)},
           {"checkpoints", std::move(checkpoints)},

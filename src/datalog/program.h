@@ -70,9 +70,6 @@ struct IoDirective {
   IoAction action = IoAction::kInput;
   std::map<std::string, std::string> parameters;
   SourcePlace place;
-  // Whether some .output or .printsize depends on the relation, or anything may be asked of it. The
-  // file of an input that is not needed may be missing, as Soufflé does not read it at all.
-  bool is_needed = true;
 };
 
 // A relation that the engine fills: the tuples of `source` in order of their values, each followed
@@ -106,6 +103,9 @@ struct Relation {
   std::optional<std::uint64_t> size_limit;
   std::optional<Numbering> numbering;  // then there are no rules, facts and inputs
   std::optional<Sums> sums;  // then there are no rules, facts and inputs
+  // Whether some .output or .printsize depends on it, or anything may be asked of it. The fact file
+  // of one that is not needed may be missing, as Soufflé does not read it at all.
+  bool is_needed = true;
   bool is_restricted = false;  // magic sets: of what no output asks for tuples may be missing
   // Facts that somebody has for it belong there: its own rules then read them.
   std::optional<RelationId> facts_into;

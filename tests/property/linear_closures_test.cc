@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs with closures, and with aggregates over joins, as they are written and as they
-// are evaluated (language/linear_closures.h, gathered_bodies.h): the oracle finds the same tuples.
+// are evaluated (language/linear_closures.h, mutual_copies.h, gathered_bodies.h): the oracle finds
+// the same tuples.
 // STRATALOG_PROPERTY_CASES sets the number of programs, STRATALOG_PROPERTY_SEED the first seed.
 #include <gtest/gtest.h>
 

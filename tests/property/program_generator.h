@@ -60,6 +60,7 @@ class ProgramGenerator {
       if (relations_[r].layer == 0 || chance(20)) add_facts(relations_[r]);
       if (relations_[r].layer > 0) add_rules(relations_[r]);
     }
+    if (chance(25)) add_mutual_copies();
     return std::move(program_);
   }
 
@@ -118,6 +119,42 @@ class ProgramGenerator {
     program_.text +=
         fmt::format(".decl {}({})\n.output {}\n", relation.name, attributes, relation.name);
     if (chance(20)) program_.text += fmt::format(".printsize {}\n", relation.name);
+  }
+
+  // `a(x, y) :- r(x, y)`, `b(y, x) :- a(x, y)` and mostly what brings b back to a, with whatever
+  // else there is of each; or a relation that copies itself.
+  void add_mutual_copies() {
+    const RelationShape from = pick(relations_);
+    const std::string names[] = {fmt::format("r{}", relations_.size()),
+                                 fmt::format("r{}", relations_.size() + 1)};
+    std::vector<std::size_t> places(from.kinds.size());
+    for (std::size_t c = 0; c < places.size(); ++c) places[c] = c;
+    for (std::size_t c = places.size(); c > 1; --c) {
+      const std::size_t other = below(static_cast<std::uint32_t>(c));
+      if (from.kinds[places[c - 1]] == from.kinds[places[other]])
+        std::swap(places[c - 1], places[other]);
+    }
+    std::string plain;
+    std::string turned;
+    for (std::size_t c = 0; c < places.size(); ++c) {
+      plain += fmt::format("{}v{}", c == 0 ? "" : ", ", c);
+      turned += fmt::format("{}v{}", c == 0 ? "" : ", ", places[c]);
+    }
+    const bool is_own = chance(30);
+    for (std::size_t i = 0; i < (is_own ? 1 : 2); ++i) {
+      const RelationShape made{.name = names[i], .layer = from.layer + 1, .kinds = from.kinds};
+      declare(made);
+      if (i == 0 || chance(30))
+        program_.text += fmt::format("{}({}) :- {}({}).\n", names[i], plain, from.name, plain);
+      if (chance(40)) add_facts(made);
+      relations_.push_back(made);
+    }
+    const std::string& mirror = names[is_own ? 0 : 1];
+    program_.text += fmt::format("{}({}) :- {}({}).\n", mirror, turned, names[0], plain);
+    if (!is_own && chance(80))
+      program_.text +=
+          fmt::format("{}({}) :- {}({}).\n", names[0], plain, mirror, chance(80) ? turned : plain);
+    if (chance(20)) add_rules(relations_.back());
   }
 
   void add_facts(const RelationShape& relation) {

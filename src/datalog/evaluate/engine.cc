@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <mutex>
 #include <new>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "comm/shared_pointers.h"
@@ -98,6 +100,7 @@ class Engine {
   }
 
   Status run_all() {
+    leaves_out_ = may_leave_out();
     STRATALOG_RETURN_IF_ERROR(settle_exchange_time());
     for (RelationId r = 0; r < state_.relations.size(); ++r)
       state_.relations[r].arity =
@@ -118,7 +121,8 @@ class Engine {
     tell(Phase::kLoading);
     STRATALOG_ASSIGN_OR_RETURN(
         facts_, load_program_facts(
-                    state_, [this](std::uint32_t s) { return is_settled(s); }, position_.supplied));
+                    state_, [this](std::uint32_t s) { return is_settled(s) || is_left_out(s); },
+                    position_.supplied));
     if (state_.addition) STRATALOG_RETURN_IF_ERROR(load_added_facts());
     STRATALOG_RETURN_IF_ERROR(count_facts());
     state_.times.load = watch.lap();
@@ -136,7 +140,37 @@ class Engine {
     }
     // Before all ranks meet for the last time: whoever returns finds the folder free.
     checkpointing_.close_writer();
-    return finish_report(state_, position_.reports);
+    STRATALOG_RETURN_IF_ERROR(finish_report(state_, position_.reports));
+    report_left_out();
+    return {};
+  }
+
+  // Whether nobody will ever see what the stratum would hold: no output depends on it, and neither
+  // a checkpoint nor the caller keeps relations. Where tuples are numbered, numbers would be
+  // others.
+  bool is_left_out(std::uint32_t s) const {
+    const auto is_needed = [&](RelationId r) { return state_.program.relations[r].is_needed; };
+    return leaves_out_ && std::ranges::none_of(state_.program.strata[s].relations, is_needed);
+  }
+
+  bool may_leave_out() const {
+    return at_end_ == Relations::kUnseen && !checkpointing_.is_on() &&
+           std::ranges::all_of(state_.program.relations, [](const Relation& relation) {
+             return relation.is_needed || !relation.numbering;
+           });
+  }
+
+  void report_left_out() {
+    std::set<std::string> names;
+    for (std::uint32_t s = 0; s < state_.program.strata.size(); ++s)
+      if (is_left_out(s))
+        for (const RelationId r : state_.program.strata[s].relations) {
+          state_.report.relations[r].is_computed = false;
+          names.insert(state_.program.relations[r].name);
+        }
+    if (state_.report.profile)
+      std::erase_if(state_.report.profile->relations,
+                    [&](const ProfileRelation& relation) { return names.contains(relation.name); });
   }
 
   // An error is the phase's from now on.
@@ -233,7 +267,8 @@ class Engine {
 
   Status run_strata() {
     STRATALOG_RETURN_IF_ERROR(checkpointing_.learn_who_may_ask());
-    const std::vector<std::uint32_t> order = stratum_order();
+    std::vector<std::uint32_t> order = stratum_order();
+    std::erase_if(order, [this](std::uint32_t s) { return is_left_out(s); });
     // Who looks at relations when the run has ended needs all of them, and so does a checkpoint.
     std::optional<UnreadRelations> unread;
     if (at_end_ == Relations::kUnseen && !checkpointing_.is_on())
@@ -439,6 +474,7 @@ class Engine {
   std::vector<TupleColumns> facts_;
   std::uint64_t last_iteration_ = 0;
   bool something_ran_ = false;
+  bool leaves_out_ = false;
   double stratum_began_ = 0;  // by the run's clock
   int unasked_strata_ = 0;  // after which nobody was asked for a checkpoint
 };

@@ -218,6 +218,7 @@ struct TimeBreakdown {
 struct RelationSize {
   std::string name;
   std::uint64_t rows = 0;
+  bool is_computed = true;  // false: no output depends on it, and it was left out
 };
 
 struct StratumReport {

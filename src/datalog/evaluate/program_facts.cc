@@ -49,7 +49,7 @@ Status load_files(EngineState& state, const IsSettled& is_settled,
           relations.push_back(r);
           inputs.push_back({.relation = &state.program.relations[r],
                             .directive = &directive,
-                            .may_be_missing = !directive.is_needed});
+                            .may_be_missing = !state.program.relations[r].is_needed});
         }
   }
   if (inputs.empty()) return {};

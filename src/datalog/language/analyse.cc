@@ -22,6 +22,7 @@
 #include "datalog/language/linear_closures.h"
 #include "datalog/language/magic_sets.h"
 #include "datalog/language/magic_wishes.h"
+#include "datalog/language/mutual_copies.h"
 #include "datalog/language/needed_relations.h"
 #include "datalog/language/one_line.h"
 #include "datalog/language/plan_checks.h"
@@ -68,10 +69,14 @@ class Analyser {
     // what the rules as written would need.
     const std::vector<bool> wished = wished_restrictions(syntax_, declarations_, sink_);
     if (is_stratified && !sink_.has_errors() &&
-        (options_.magic_sets == MagicSets::kApply || !wished.empty()) &&
-        linearise_closures(program_.strata, planned_, options_.other_facts, program_.rules,
-                           declarations_, dependencies_))
-      stratify_program();
+        (options_.magic_sets == MagicSets::kApply || !wished.empty())) {
+      if (break_mutual_copies(program_.strata, bound_, options_.other_facts, planned_,
+                              program_.rules, declarations_, dependencies_))
+        stratify_program();
+      if (linearise_closures(program_.strata, planned_, options_.other_facts, program_.rules,
+                             declarations_, dependencies_))
+        stratify_program();
+    }
     // A demand restricts the bindings that ask, not what they ask of.
     if (is_stratified && !sink_.has_errors() && options_.magic_sets == MagicSets::kApply &&
         wished.empty() &&
@@ -79,7 +84,7 @@ class Analyser {
                                 dependencies_))
       stratify_program();
     const std::vector<bool> needed = needed_relations(declarations_.relations, dependencies_);
-    if (options_.other_facts == OtherFacts::kNone) mark_needed_inputs(needed);
+    if (options_.other_facts == OtherFacts::kNone) mark_needed(needed);
     if (!planned_.empty()) check_plans(planned_, program_.strata, needed, fillable(), sink_);
     if (options_.other_facts == OtherFacts::kNone) warn_about_relations(syntax_, declared_, sink_);
     warn_about_standard_input(syntax_, sink_);
@@ -217,6 +222,7 @@ class Analyser {
       const auto to = declarations_.ids.find(on.name);
       if (from == declarations_.ids.end() || to == declarations_.ids.end()) return;
       dependencies_.push_back({from->second, to->second, DependencyKind::kPositive, span});
+      bound_.insert({from->second, to->second});
     };
     for (const RelationSyntax& relation : syntax_.relations) {
       if (relation.delta_of) bind(*relation.delta_of, relation.name, relation.delta_of->span);
@@ -262,10 +268,9 @@ class Analyser {
     return std::vector<bool>(declarations_.relations.size(), true);
   }
 
-  void mark_needed_inputs(const std::vector<bool>& needed) {
+  void mark_needed(const std::vector<bool>& needed) {
     for (RelationId id = 0; id < needed.size(); ++id)
-      for (IoDirective& directive : declarations_.relations[id].io)
-        directive.is_needed = needed[id];
+      declarations_.relations[id].is_needed = needed[id];
   }
 
   void finish() {
@@ -321,6 +326,7 @@ class Analyser {
   AggregateProjections projections_{declarations_};
   std::vector<Dependency> dependencies_;
   std::vector<PlannedRule> planned_;
+  std::set<RelationId> bound_;  // to each other, pass by pass
   Program program_;
 };
 

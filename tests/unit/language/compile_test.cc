@@ -139,13 +139,13 @@ TEST(Compile, TrueAndFalse) {
 a(1) :- true.
 a(2) :- false.
 a(3) :- !false.
-a(x) :- a(x), (true ; false).
+a(x) :- a(x), x < 9, (true ; false).
 )"),
             R"(.decl a(x: number)
 stratum 0 (recursive): a
   a(1).
   a(3).
-  a(x) :- a(x).
+  a(x) :- a(x), x < 9.
 )");
 }
 
@@ -433,12 +433,12 @@ stratum 1: s
 TEST(Compile, QuestionMarksAndUnderscoresInNames) {
   EXPECT_EQ(outcome_of(R"(.decl _edge?(?a:number, b_:number)
 _edge?(1, 2).
-_edge?(?x, _y1) :- _edge?(_y1, ?x).
+_edge?(?x, _y1) :- _edge?(_y1, ?x), ?x < 9.
 )"),
             R"(.decl _edge?(?a: number, b_: number)
 stratum 0 (recursive): _edge?
   _edge?(1, 2).
-  _edge?(?x, _y1) :- _edge?(_y1, ?x).
+  _edge?(?x, _y1) :- _edge?(_y1, ?x), ?x < 9.
 )");
 }
 

@@ -365,7 +365,7 @@ TEST(Components, AnnotationsSayNothingToUs) {
   EXPECT_EQ(outcome_of(R"(@[doc = "an input", deep[(1, 2)]]
 .decl a(@[key] x: number)
 @[rule] a(1).
-a(x) :- @![hot] a(x).
+a(x) :- @![hot] a(x), x < 9.
 .comp C { @![inner] .decl b(x: number) @[x] b(1). }
 .init c = C
 )"),
@@ -373,7 +373,7 @@ a(x) :- @![hot] a(x).
 .decl c.b(x: number)
 stratum 0 (recursive): a
   a(1).
-  a(x) :- a(x).
+  a(x) :- a(x), x < 9.
 stratum 1: c.b
   c.b(1).
 )");
