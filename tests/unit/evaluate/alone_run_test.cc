@@ -146,7 +146,7 @@ TEST(AloneRun, TheSameAnswers) {
 TEST(AloneRun, ErrorsAreToldByAllRanks) {
   const std::string fails = chain_of(6) +
                             ".decl bad(x: number)\nbad(100 / (x - 3)) :- s6(x, _).\n"
-                            ".decl after(x: number)\nafter(x) :- bad(x).\n";
+                            ".decl after(x: number)\n.output after\nafter(x) :- bad(x).\n";
   const std::string large = fails +
                             ".decl big(x: number, y: number, z: number)\n.output big\n"
                             "big(x, y, z) :- s1(x, _), s1(y, _), s1(z, _), !after(x).\n";
