@@ -19,6 +19,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -180,7 +181,7 @@ class Dialect:
             return " != ".join(arguments)
         return f"{'!' if atom.is_negated else ''}{atom.name}({', '.join(arguments)})"
 
-    def source(self, program: Program, sizes: dict[str, int]) -> str:
+    def source(self, program: Program, sizes: Iterable[str]) -> str:
         lines = []
         for r in program.relations.values():
             columns = ", ".join(f"c{i}: number" for i in range(len(r.is_symbol)))
@@ -301,7 +302,8 @@ def run_case(case: peers.Case, args: argparse.Namespace) -> dict[str, object]:
         ways[f"stratalog {ranks}"] = Way([*base, "-j", str(ranks)], case.sizes)
     if any(any(relation.is_symbol) for relation in program.relations.values()):
         numeric = folder / "program.dl"
-        numeric.write_text(Dialect(numbers).source(program, case.sizes))
+        shown = program.relations if args.all_sizes else case.sizes
+        numeric.write_text(Dialect(numbers).source(program, shown))
         base = [args.stratalog, "run", str(numeric), "-F", str(folder), "-q"]
         for ranks in (1, 2):
             ways[f"stratalog, integers {ranks}"] = Way([*base, "-j", str(ranks)], case.sizes)
@@ -390,6 +392,12 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=120, help="a peer may take")
     parser.add_argument("--memory-kib", type=int, default=16 << 20, help="a peer may take")
+    parser.add_argument(
+        "--all-sizes",
+        action="store_true",
+        help="Stratalog prints the sizes of all relations, so that it computes all as the peers "
+        "do, also those on which no output of the case depends",
+    )
     parser.add_argument("--only", default="", help="cases whose name matches this pattern")
     args = parser.parse_args()
     about = peers.machine()
