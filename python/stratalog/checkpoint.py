@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from stratalog_formats.damage import DamagedError, demand
 from stratalog_formats.dictionary import Dictionary, Records
@@ -203,6 +203,13 @@ class Checkpoint(Mapping[str, Table]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def __enter__(self) -> Self:
+        """For `with stratalog.open(...) as checkpoint`, as files have it."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing to do: files are open while something is read only."""
 
     def __reduce_ex__(self, _: Any) -> NoReturn:
         raise TypeError(

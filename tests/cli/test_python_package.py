@@ -532,6 +532,16 @@ def test_older_generations_and_what_is_passed_over(checkpoints: Path, tmp_path: 
     assert package.open(store).generation == names[2]
 
 
+def test_with_as_files_have_it(checkpoints: Path) -> None:
+    with package.open(checkpoints) as checkpoint:
+        rows = len(checkpoint["path"])
+        files = len(list(Path("/proc/self/fd").iterdir()))
+        checkpoint["path"].to_numpy()
+        assert len(list(Path("/proc/self/fd").iterdir())) == files
+    # Tables outlive it: there is nothing to close.
+    assert len(checkpoint["path"].to_numpy()) == rows > 0
+
+
 def test_a_store_that_is_cut(checkpoints: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     shutil.copytree(checkpoints, store)

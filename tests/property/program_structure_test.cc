@@ -111,7 +111,8 @@ TEST(ProgramStructure, ComponentsAndInliningChangeNothing) {
     };
     check(in_a_component(plain), "c.", "");
     check(by_inheritance(plain), "o.c.", "");
-    for (const std::string& relation : relations_to_inline(compiled(plain.text, MagicSets::kMark))) {
+    for (const std::string& relation :
+         relations_to_inline(compiled(plain.text, MagicSets::kMark))) {
       check(with_inlined(plain, relation), "", relation + ".csv");
       ++inlined;
     }
