@@ -108,7 +108,7 @@ OTHER_ERRORS = (
         "json_text",
         2,
         "syntax error",
-        NUMBERS.replace("input e", 'input e(IO=jsonfile, filename="e.facts")'),
+        NUMBERS.replace("input e", 'input e(IO=jsonfile, filename="e.facts")') + "a(x) :- e(x).",
         {"e.facts": "[[\n"},
     ),
     Case(

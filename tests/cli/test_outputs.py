@@ -17,7 +17,7 @@ PROGRAM = """.type T = A {} | B {x: number}
 .decl zero(x: number)
 zero(0).
 .decl ends(x: number)
-ends(1 / x) :- zero(x).
+ends(1 / x) :- zero(x). .printsize ends
 .decl m(x: number)
 m(1). m(2).
 .decl t(x: T)
