@@ -55,6 +55,7 @@ class Engine {
   }
 
   Status run() {
+    leaves_out_ = may_leave_out();
     STRATALOG_RETURN_IF_ERROR(meet_peers());
     // Processes that others wait for leave it to their caller to end them all.
     if (!state_.comm.can_give_up()) return run_all();
@@ -100,7 +101,6 @@ class Engine {
   }
 
   Status run_all() {
-    leaves_out_ = may_leave_out();
     STRATALOG_RETURN_IF_ERROR(settle_exchange_time());
     for (RelationId r = 0; r < state_.relations.size(); ++r)
       state_.relations[r].arity =
@@ -119,10 +119,9 @@ class Engine {
     state_.times.restore = watch.lap();
 
     tell(Phase::kLoading);
-    STRATALOG_ASSIGN_OR_RETURN(
-        facts_, load_program_facts(
-                    state_, [this](std::uint32_t s) { return is_settled(s) || is_left_out(s); },
-                    position_.supplied));
+    const auto has_its_facts = [this](std::uint32_t s) { return is_settled(s) || is_left_out(s); };
+    STRATALOG_ASSIGN_OR_RETURN(facts_,
+                               load_program_facts(state_, has_its_facts, position_.supplied));
     if (state_.addition) STRATALOG_RETURN_IF_ERROR(load_added_facts());
     STRATALOG_RETURN_IF_ERROR(count_facts());
     state_.times.load = watch.lap();
@@ -140,6 +139,10 @@ class Engine {
     }
     // Before all ranks meet for the last time: whoever returns finds the folder free.
     checkpointing_.close_writer();
+    return report_all();
+  }
+
+  Status report_all() {
     STRATALOG_RETURN_IF_ERROR(finish_report(state_, position_.reports));
     report_left_out();
     return {};

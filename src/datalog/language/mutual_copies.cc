@@ -97,6 +97,7 @@ class Breaker {
   // Those of which less comes from elsewhere are copies first.
   void break_up(const Stratum& stratum) {
     std::vector<Mirror> mirrors;
+    mirrors.reserve(stratum.relations.size());
     for (const RelationId relation : stratum.relations) mirrors.push_back({relation, {}, {}});
     for (Mirror& mirror : mirrors) split_rules(stratum, mirror);
     std::ranges::stable_sort(mirrors, {}, [](const Mirror& m) { return m.others.size(); });
@@ -222,6 +223,7 @@ class Breaker {
     Rule copy = rules_[mirror.copies.front()];
     const std::vector<std::size_t> columns = copy_rule(copy).value().columns;
     std::vector<Argument> arguments;
+    arguments.reserve(columns.size());
     for (const std::size_t column : columns)
       arguments.push_back(copy.body[0].atom.arguments[column]);
     copy.body[0].atom.arguments = std::move(arguments);
