@@ -361,7 +361,8 @@ def to_markdown(
         f"{args.repeats} runs in turns, one run where it takes more than {LONG_SECONDS:g} s. "
         "Stratalog reads the original facts and, where those hold symbols, the peers' integers in "
         "CSV. The number behind a name is that of threads or workers; ratios: the best of the "
-        "peers at one or so many of them / Stratalog. All sizes were checked.",
+        "peers at one or so many of them / Stratalog. All sizes were checked."
+        + (" On integers, Stratalog prints the sizes of all relations." if args.all_sizes else ""),
         "",
         f"| case | {' | '.join(keys)} | best peer / ours, 1 thread | 2 threads | "
         "on integers, 1 thread | 2 threads |",

@@ -49,4 +49,10 @@ inline bool shrinks(const Relation& relation) {
          relation.qualifiers.end();
 }
 
+// Whether the relation holds what its rules and its facts say, no matter in which pass they say it.
+inline bool holds_what_rules_say(const Relation& relation) {
+  return !is_equivalence(relation) && relation.choice_keys.empty() && !relation.size_limit &&
+         !relation.numbering && !relation.sums && !shrinks(relation);
+}
+
 }  // namespace stratalog::datalog

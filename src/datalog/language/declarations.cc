@@ -263,6 +263,14 @@ RelationId add_made_relation(std::string_view name, Span span, Declarations& dec
   return id;
 }
 
+RelationId add_made_part(RelationId of, Declarations& declarations) {
+  const RelationId made =
+      add_made_relation(declarations.relations[of].name, declarations.spans[of], declarations);
+  declarations.relations[made].attributes = declarations.relations[of].attributes;
+  declarations.attribute_spans[made] = declarations.attribute_spans[of];
+  return made;
+}
+
 Declarations resolve_declarations(const ProgramSyntax& syntax, const TypeTable& types,
                                   DiagnosticSink& sink) {
   return Resolver(syntax, types, sink).run();

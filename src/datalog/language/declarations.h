@@ -83,6 +83,8 @@ struct Declarations {
 // Declares a relation that only the compiler uses: NAME#ID, still without attributes. `span`: what
 // it was made for.
 RelationId add_made_relation(std::string_view name, Span span, Declarations& declarations);
+// The same, with the columns of `of`, of which it is a part.
+RelationId add_made_part(RelationId of, Declarations& declarations);
 
 Declarations resolve_declarations(const ProgramSyntax& syntax, const TypeTable& types,
                                   DiagnosticSink& sink);

@@ -80,7 +80,7 @@ class Closure {
     const std::optional<RelationId> copied = copied_relation(other_facts);
     RelationId steps = copied ? *copied : make_steps();
     if (!turns_.empty()) {
-      const RelationId both_ways = declare();
+      const RelationId both_ways = add_made_part(relation_, declarations_);
       add_copy(both_ways, steps, false);
       add_copy(both_ways, steps, true);
       steps = both_ways;
@@ -176,7 +176,7 @@ class Closure {
 
   // Holds what the first rules give.
   RelationId make_steps() {
-    const RelationId made = declare();
+    const RelationId made = add_made_part(relation_, declarations_);
     for (const std::uint32_t r : first_) rules_[r].head = made;
     declarations_.relations[relation_].facts_into = made;
     for (std::size_t d = 0, size = dependencies_.size(); d < size; ++d) {
@@ -185,14 +185,6 @@ class Closure {
       dependency.head = made;
       dependencies_.push_back(dependency);
     }
-    return made;
-  }
-
-  RelationId declare() {
-    const RelationId made = add_made_relation(declarations_.relations[relation_].name,
-                                              declarations_.spans[relation_], declarations_);
-    declarations_.relations[made].attributes = declarations_.relations[relation_].attributes;
-    declarations_.attribute_spans[made] = declarations_.attribute_spans[relation_];
     return made;
   }
 
@@ -235,11 +227,9 @@ class Closure {
   std::vector<std::pair<std::uint32_t, std::size_t>> joints_;  // rules, and the steps of each
 };
 
-// Whether the relation holds what its rules say, no matter in which pass they say it.
 bool is_plain(const Relation& relation) {
-  return relation.attributes.size() >= 2 && !is_equivalence(relation) &&
-         relation.choice_keys.empty() && !relation.size_limit && !relation.numbering &&
-         !relation.sums && !is_read_from_files(relation) && !shrinks(relation);
+  return relation.attributes.size() >= 2 && holds_what_rules_say(relation) &&
+         !is_read_from_files(relation);
 }
 
 }  // namespace

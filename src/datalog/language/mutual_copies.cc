@@ -58,11 +58,6 @@ bool reads(std::span<const Literal> body, const std::vector<RelationId>& relatio
   });
 }
 
-bool holds_what_rules_say(const Relation& relation) {
-  return !is_equivalence(relation) && relation.choice_keys.empty() && !relation.size_limit &&
-         !relation.numbering && !shrinks(relation);
-}
-
 // Facts and rules of one atom that compute nothing: looking at them twice is cheaper than a copy.
 bool is_written_twice(const Rule& rule) {
   return (rule.body.empty() ||
@@ -207,10 +202,7 @@ class Breaker {
 
   // A relation of what the mirror has from elsewhere.
   RelationId collect(const Mirror& mirror) {
-    const RelationId made = add_made_relation(declarations_.relations[mirror.relation].name,
-                                              declarations_.spans[mirror.relation], declarations_);
-    declarations_.relations[made].attributes = declarations_.relations[mirror.relation].attributes;
-    declarations_.attribute_spans[made] = declarations_.attribute_spans[mirror.relation];
+    const RelationId made = add_made_part(mirror.relation, declarations_);
     declarations_.relations[mirror.relation].facts_into = made;
     for (const std::uint32_t r : mirror.others) rules_[r].head = made;
     for (std::size_t d = 0, size = dependencies_.size(); d < size; ++d) {
@@ -235,9 +227,8 @@ class Breaker {
   }
 
   bool reads_still(const std::vector<std::uint32_t>& places, RelationId relation) const {
-    return std::ranges::any_of(places, [&](std::uint32_t r) {
-      return (r >= is_gone_.size() || !is_gone_[r]) && reads(rules_[r].body, {relation});
-    });
+    return std::ranges::any_of(
+        places, [&](std::uint32_t r) { return !is_gone_[r] && reads(rules_[r].body, {relation}); });
   }
 
   void depend(RelationId head, RelationId on) {
