@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "comm/shared_pointers.h"
+#include "datalog/evaluate/placement.h"
 #include "datalog/facts/cell_class.h"
 #include "datalog/pivot/slot_order.h"
 
@@ -124,16 +125,21 @@ Result<GrowthGuess> PivotSeeds::guess_growth_here() {
 
 StratumSeeds PivotSeeds::take() {
   StratumSeeds taken{.tuples = {}, .rows = all_seeds_};
-  const auto ranks = static_cast<std::size_t>(all_have_all_ ? state_.comm.size() : 1);
-  const auto first = static_cast<std::size_t>(all_have_all_ ? state_.comm.rank() : 0);
+  // Ranks may have the same rows in different orders: which are whose must not depend on it.
+  const int ranks = all_have_all_ ? state_.comm.size() : 1;
+  const int me = all_have_all_ ? state_.comm.rank() : 0;
   for (std::size_t i = 0; i < seeds_.size(); ++i) {
     const std::vector<Cell> cells = std::exchange(seeds_[i].cells, {});
     const std::size_t arity = seeds_[i].arity;
     const auto order = relations_.column_order(static_cast<std::uint32_t>(i));
     TupleColumns& tuples = taken.tuples.emplace_back();
     tuples.columns.resize(arity);
-    for (std::size_t at = first * arity; at < cells.size(); at += ranks * arity, ++tuples.rows)
-      for (std::size_t c = 0; c < arity; ++c) tuples.columns[order[c]].push_back(cells[at + c]);
+    for (std::size_t at = 0; at < cells.size(); at += arity) {
+      const auto tuple = std::span(cells).subspan(at, arity);
+      if (ranks > 1 && owner_of(tuple, ranks) != me) continue;
+      ++tuples.rows;
+      for (std::size_t c = 0; c < arity; ++c) tuples.columns[order[c]].push_back(tuple[c]);
+    }
   }
   return taken;
 }

@@ -164,6 +164,39 @@ TEST(PivotSeeds, RecursionsWithAsManyKeysAsTuplesRunByRounds) {
   }
 }
 
+// Ranks have the rows of a relation that grew as copies in different orders: each must reach the
+// rounds once.
+TEST(PivotSeeds, RowsOfCopiesInAnyOrderReachTheRounds) {
+  const Program program = compiled(
+      ".decl e(x: number, y: number, k: number)\n.input e\n"
+      "e(x, z, k) :- e(x, y, k), e(y, z, k).\n"
+      ".decl p(x: number, y: number, k: number)\n.input p\n.output p\n"
+      "p(x, y, k) :- e(x, y, k).\n"
+      ".decl next(k: number, l: number)\n.input next\n"
+      "p(x, y, l) :- p(x, y, k), next(k, l).\n");
+  for (const int pairs : {10, 3000}) {
+    std::string edges;
+    for (int i = 0; i < pairs; ++i)
+      edges +=
+          fmt::format("{0}\t{1}\t{3}\n{1}\t{2}\t{3}\n", 3 * i, (3 * i) + 1, (3 * i) + 2, i % 7);
+    const FileTexts facts{{"e.facts", edges}, {"p.facts", ""}, {"next.facts", "100\t101\n"}};
+    RunOptions rounds;
+    rounds.allow_pivot = false;
+    const FileTexts expected = run_engine(program, facts, 1, rounds).files;
+    for (const bool always : {true, false})  // by the sizes that a run goes by, or always
+      for (const int ranks : {2, 3, 7}) {
+        SCOPED_TRACE(fmt::format("{} pairs, {} ranks, looked at {}", pairs, ranks, always));
+        RunOptions options;
+        if (always) options.guess_growth_min_seeds = options.order_slots_min_seeds = 0;
+        const EngineOutcome outcome = run_engine(program, facts, ranks, options);
+        ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
+        EXPECT_EQ(outcome.files, expected);
+        EXPECT_EQ(outcome.report.strata.back().strategy,
+                  always || pairs == 3000 ? Strategy::kSemiNaive : Strategy::kPivot);
+      }
+  }
+}
+
 // What was tried for a guess is not counted.
 TEST(PivotSeeds, ProfilesOfGuessedGrowthCountWhatIsDerived) {
   const Program program = compiled(closure_text({"", "p(x, y) :- e(x, y).\n", true}));
