@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // OrderInMemory: the part of agree_on_values_in_order (ordered_agreement.h) for ranks that share
-// memory. Nothing is sent: they look for their new values in each other's tables, where these lie.
+// memory, and one table. Nothing is sent: each rank takes a range of hashes, looks in the new
+// values of all ranks for those that come again, and fills that part of the table. Collective.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "base/memory_end.h"
 #include "base/result.h"
 #include "comm/comm.h"
-#include "comm/shared_pointers.h"
 #include "model/symbol_table.h"
 #include "model/value_origin.h"
 #include "model/wide_table.h"
@@ -30,18 +26,25 @@ class ShownSymbols {
 
   explicit ShownSymbols(const SymbolTable& table) : table_(&table) {}
   std::uint64_t size() const { return table_->size(); }
-  void find_hashes();
-  // The ids in `other` of those from `begin` on, kNotThere if it has them not. Requires the hashes.
-  void find_in(const ShownSymbols& other, std::uint64_t begin, std::span<std::uint32_t> ids) const;
-  // Before any is appended. One of all ranks, `is_own`, counts the memory.
-  void prepare(SymbolTable& shared, bool is_own) const;
-  // Those with `ids` get new ids in `shared`, which has none of them. Requires the
-  // hashes, and prepare().
-  void append(SymbolTable& shared, std::span<const std::uint32_t> ids) const;
+  std::vector<std::uint32_t> tags() const { return table_->tags(); }
+  bool is_equal(std::uint32_t id, const ShownSymbols& other, std::uint32_t id_there) const {
+    return table_->text(id) == other.table_->text(id_there);
+  }
+  // It will be compared soon.
+  void expect(std::uint32_t id) const { table_->expect(id); }
+  std::uint64_t bytes(std::uint32_t id) const { return table_->text(id).size(); }
+  std::uint64_t all_bytes() const { return table_->text_bytes(); }
+  // On one rank. Before all show theirs.
+  void give_texts(SymbolTable& joint) const { joint.share_texts(*table_); }
+  static void extend(SymbolTable& joint, std::uint64_t more, std::uint64_t bytes) {
+    joint.extend(more, bytes);
+  }
+  void show(SymbolTable& joint, std::uint32_t id_there, std::uint32_t id) const {
+    joint.show_text(id_there, *table_, id);
+  }
 
  private:
   const SymbolTable* table_;
-  std::vector<std::uint64_t> hashes_;
 };
 
 // The same for large numbers.
@@ -53,12 +56,25 @@ class ShownWides {
 
   explicit ShownWides(const WideTable& table) : table_(&table) {}
   std::uint64_t size() const { return table_->size(); }
-  void find_hashes() {}
-  void find_in(const ShownWides& other, std::uint64_t begin, std::span<std::uint32_t> ids) const {
-    other.table_->find_all(table_->values().subspan(begin, ids.size()), ids.data());
+  std::vector<std::uint32_t> tags() const {
+    std::vector<std::uint32_t> tags;
+    tags.reserve(size());
+    for (const std::uint64_t bits : table_->values()) tags.push_back(WideTable::tag(bits));
+    return tags;
   }
-  void prepare(WideTable& /*shared*/, bool /*is_own*/) const {}
-  void append(WideTable& shared, std::span<const std::uint32_t> ids) const;
+  bool is_equal(std::uint32_t id, const ShownWides& other, std::uint32_t id_there) const {
+    return table_->bits(id) == other.table_->bits(id_there);
+  }
+  void expect(std::uint32_t id) const { __builtin_prefetch(&table_->values()[id]); }
+  static std::uint64_t bytes(std::uint32_t /*id*/) { return 0; }
+  static std::uint64_t all_bytes() { return 0; }
+  static void give_texts(WideTable& /*joint*/) {}
+  static void extend(WideTable& joint, std::uint64_t more, std::uint64_t /*bytes*/) {
+    joint.extend(more);
+  }
+  void show(WideTable& joint, std::uint32_t id_there, std::uint32_t id) const {
+    joint.show_value(id_there, table_->bits(id));
+  }
 
  private:
   const WideTable* table_;
@@ -68,116 +84,93 @@ template <typename Shown>
 class OrderInMemory {
  public:
   // `ends`: of the parts of `own`, which must outlive the object.
-  OrderInMemory(Comm& comm, Shown own, const PartEnds& ends)
-      : comm_(comm), me_(static_cast<std::uint32_t>(comm.rank())), own_{.values = std::move(own)} {
-    own_.ends = ends;
-  }
+  OrderInMemory(Comm& comm, Shown own, const PartEnds& ends);
 
-  // Collective. All ranks' new values, none of which is in `shared`, join it in order. `ids`: of
-  // this rank's. NoSpace, on all ranks.
-  Status order(typename Shown::Table& shared, std::vector<std::uint32_t>& ids) {
-    STRATALOG_ASSIGN_OR_RETURN(ranks_, pointers_of_all(comm_, &std::as_const(own_)));
-    STRATALOG_RETURN_IF_ERROR(agree(comm_, or_no_space(kNoMemory, [&] {
-                                      find_firsts();
-                                      return Status::ok();
-                                    })));
-    // Nobody's values go away while others read them.
-    return agree(comm_, or_no_space(kNoMemory, [&] { return fill(shared, ids); }));
-  }
+  // Collective. All ranks' new values, none of which is in `joint`, the table of all of them, join
+  // it in order. `ids`: of this rank's. NoSpace, on all ranks.
+  Status order(typename Shown::Table& joint, std::vector<std::uint32_t>& ids);
 
  private:
-  // What a rank shows to the others. They read it between meetings only.
+  // Tags ascend from bucket to bucket, and ids within one.
+  struct Tagged {
+    std::uint32_t tag = 0;
+    std::uint32_t id = 0;
+  };
+  // What a rank shows to the others, between meetings. Each writes where nobody else does.
   struct Rank {
     Shown values;
     PartEnds ends = {};
-    std::vector<std::uint32_t> firsts = {};  // ids of those that nobody has met before, ascending
-    PartEnds first_ends = {};  // of the parts among them
-    std::uint64_t first_begin(std::size_t part) const {
-      return part == 0 ? 0 : first_ends[part - 1];
+    std::vector<Tagged> tagged = {};
+    std::vector<std::uint64_t> bucket_ends = {};
+    std::vector<std::uint32_t> ids = {};  // in the joint table; kRepeated where not known yet
+    PartEnds first_ends = {};  // of the parts among those that nobody has met before
+    std::uint64_t first_bytes = 0;
+    std::vector<Tagged> left = {};  // no room in this rank's part of the slots; ids are joint ones
+
+    std::span<const Tagged> bucket(std::uint64_t b) const {
+      const std::uint64_t begin = b == 0 ? 0 : bucket_ends[b - 1];
+      return std::span(tagged).subspan(begin, bucket_ends[b] - begin);
     }
+  };
+  struct Met {
+    std::uint32_t rank = 0;
+    std::uint32_t id = 0;
   };
   struct Repeated {
-    std::uint32_t id = 0;
-    Origin first;
+    Met again;
+    Met first;
   };
-  static constexpr std::uint64_t kAtOnce = 1024;
-  static constexpr std::string_view kNoMemory =
-      "not enough memory to number symbols and large numbers";
+  // Where one bucket's values have been met.
+  struct MetSlot {
+    std::uint32_t tag = 0;
+    std::uint32_t met_plus_one = 0;
+  };
+  // Has the tag of what was met before, and then nearly always is the same.
+  struct Alike {
+    Met met;
+    std::uint32_t tag = 0;
+    std::uint32_t slot = 0;
+  };
+  static constexpr std::uint32_t kRepeated = ~std::uint32_t{0};
 
-  void find_firsts() {
-    own_.values.find_hashes();
-    std::vector<Origin> firsts(kAtOnce);
-    std::uint64_t begin = 0;
-    for (std::uint32_t part = 0; part < own_.ends.size(); ++part) {
-      for (std::uint64_t end = 0; begin < own_.ends[part]; begin = end) {
-        end = std::min(own_.ends[part], begin + kAtOnce);
-        find_firsts(part, begin, std::span(firsts).first(end - begin));
-        for (std::uint64_t id = begin; id < end; ++id) {
-          const Origin& first = firsts[id - begin];
-          if (first.rank == me_)
-            own_.firsts.push_back(static_cast<std::uint32_t>(id));
-          else
-            repeated_.push_back({.id = static_cast<std::uint32_t>(id), .first = first});
-        }
-      }
-      own_.first_ends.push_back(own_.firsts.size());
-    }
+  template <typename Work>
+  Status together(Work&& work);
+  std::uint64_t bucket_count() const { return std::uint64_t{1} << bucket_bits_; }
+  std::uint64_t bucket_of(std::uint32_t tag) const {
+    return bucket_bits_ == 0 ? 0 : tag >> (32U - bucket_bits_);
   }
-
-  // Of the own values from `begin` on, which were met in `part`.
-  void find_firsts(std::uint32_t part, std::uint64_t begin, std::span<Origin> firsts) {
-    for (std::size_t i = 0; i < firsts.size(); ++i)
-      firsts[i] = {.part = part, .rank = me_, .place = static_cast<std::uint32_t>(begin + i)};
-    std::array<std::uint32_t, kAtOnce> found;  // NOLINT: filled as far as it is read
-    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-      if (rank == me_) continue;
-      const Rank& other = *ranks_[rank];
-      own_.values.find_in(other.values, begin, std::span(found).first(firsts.size()));
-      for (std::size_t i = 0; i < firsts.size(); ++i)
-        if (const std::uint32_t id = found[i]; id != Shown::Table::kNotThere)
-          firsts[i] =
-              std::min(firsts[i], {.part = part_of(other.ends, id), .rank = rank, .place = id});
-    }
+  // Of the buckets of `rank`.
+  std::uint64_t first_bucket(std::uint64_t rank) const {
+    return bucket_count() * rank / ranks_.size();
   }
-
-  Status fill(typename Shown::Table& shared, std::vector<std::uint32_t>& ids) {
-    std::uint64_t more = 0;
-    for (const Rank* rank : ranks_) more += rank->firsts.size();
-    if (more > Shown::kMost - shared.size()) return too_many_different(Shown::kName);
-    shared.reserve(more);
-    for (const Rank* rank : ranks_) rank->values.prepare(shared, rank == &own_);
-    // The id of the first one of each part and rank.
-    std::vector<std::uint64_t> begins;
-    for (std::size_t part = 0; part < own_.ends.size(); ++part)
-      for (const Rank* rank : ranks_) {
-        begins.push_back(shared.size());
-        const std::uint64_t begin = rank->first_begin(part);
-        rank->values.append(shared,
-                            std::span(rank->firsts).subspan(begin, rank->first_ends[part] - begin));
-      }
-    ids.resize(own_.values.size());
-    for (std::size_t part = 0; part < own_.ends.size(); ++part) {
-      std::uint64_t next = begins[(part * ranks_.size()) + me_];
-      for (std::uint64_t i = own_.first_begin(part); i < own_.first_ends[part]; ++i)
-        ids[own_.firsts[i]] = static_cast<std::uint32_t>(next++);
-    }
-    for (const Repeated& repeated : repeated_) {
-      const Origin& first = repeated.first;
-      const Rank& rank = *ranks_[first.rank];
-      const auto at = static_cast<std::uint64_t>(
-          std::lower_bound(rank.firsts.begin(), rank.firsts.end(), first.place) -
-          rank.firsts.begin());
-      ids[repeated.id] = static_cast<std::uint32_t>(
-          begins[(first.part * ranks_.size()) + first.rank] + at - rank.first_begin(first.part));
-    }
-    return Status::ok();
+  void spread();
+  void find_repeated();
+  void find_repeated(std::uint64_t bucket);
+  void meet(Met met, std::uint32_t tag);
+  void compare_alike();
+  bool is_equal(const Met& one, const Met& other) const {
+    return one.rank != other.rank &&  // of one rank all differ
+           ranks_[one.rank]->values.is_equal(one.id, ranks_[other.rank]->values, other.id);
   }
+  void repeat(const Met& again, const Met& first);
+  void count_firsts();
+  Status extend(typename Shown::Table& joint) const;
+  void number_firsts(typename Shown::Table& joint);
+  void fill(typename Shown::Table& joint);
 
   Comm& comm_;
   std::uint32_t me_;
+  std::uint32_t bucket_bits_ = 0;
   Rank own_;
-  std::vector<const Rank*> ranks_;
-  std::vector<Repeated> repeated_;  // of this rank's, those that others have met before
+  std::vector<Rank*> ranks_;
+  std::vector<Met> met_;  // of the bucket at hand
+  std::vector<MetSlot> met_slots_;
+  std::uint32_t met_bits_ = 0;
+  std::vector<Alike> alike_;
+  std::vector<Repeated> repeated_;  // of this rank's buckets
 };
+
+extern template class OrderInMemory<ShownSymbols>;
+extern template class OrderInMemory<ShownWides>;
 
 }  // namespace stratalog

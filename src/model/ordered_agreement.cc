@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/joint_tables.h"
 #include "model/order_in_memory.h"
 #include "model/ordered_wides.h"
 #include "model/record_agreement.h"
@@ -144,10 +145,11 @@ Status order_symbols_by_messages(Comm& comm, ValueDictionary& shared, const NewV
   if (all.size() > SymbolTable::kMaxSymbols - shared.symbols().size())
     return too_many_different("symbols");
   std::vector<Cell> ids(all.size());
-  shared.symbols().reserve(all.size());
-  shared.symbols().intern_all(texts_of(all), ids.data());
+  SymbolTable& table = shared.own_symbols();
+  table.reserve(all.size());
+  table.intern_all(texts_of(all), ids.data());
   cells.resize(texts.size());
-  shared.symbols().intern_all(texts, cells.data());
+  table.find_all(texts, cells.data());
   return Status::ok();
 }
 
@@ -169,20 +171,21 @@ Result<CellRemapping> agree_on_values_in_order(Comm& comm, ValueDictionary& shar
   }
   CellRemapping known;
   const bool in_memory = comm.shares_memory() && comm.size() > 1;
+  if (in_memory && symbols + wides != 0) STRATALOG_RETURN_IF_ERROR(join_tables(comm, shared));
   if (symbols != 0 && in_memory)
     STRATALOG_RETURN_IF_ERROR(
         OrderInMemory<ShownSymbols>(comm, ShownSymbols(mine.symbols()), symbol_ends)
-            .order(shared.symbols(), known.symbols));
+            .order(shared.joint_symbols(), known.symbols));
   else if (symbols != 0)
     STRATALOG_RETURN_IF_ERROR(
         order_symbols_by_messages(comm, shared, mine, symbol_ends, symbol_bytes, known.symbols));
   if (wides != 0) {
     if (in_memory) {
       STRATALOG_RETURN_IF_ERROR(OrderInMemory<ShownWides>(comm, ShownWides(mine.wides()), wide_ends)
-                                    .order(shared.wides(), known.wides));
+                                    .order(shared.joint_wides(), known.wides));
     } else {
       STRATALOG_ASSIGN_OR_RETURN(
-          known.wides, order_wides(comm, shared.wides(), mine.wides().values(), wide_ends));
+          known.wides, order_wides(comm, shared.own_wides(), mine.wides().values(), wide_ends));
     }
     for (Cell& cell : known.wides) cell += kWideBase;
   }

@@ -21,6 +21,14 @@ constexpr std::size_t kLookUpsAtOnce = 256;
 
 }  // namespace
 
+SymbolTable::SymbolTable(const SymbolTable& other)
+    : slots_(other.slots_),
+      shift_(other.shift_),
+      texts_(other.texts_),
+      chunks_(other.chunks_),
+      chunk_bytes_(other.chunk_bytes_),
+      text_bytes_(other.text_bytes_) {}
+
 std::uint64_t SymbolTable::hash(std::string_view text) {
   return XXH3_64bits(text.data(), text.size());
 }
@@ -34,7 +42,7 @@ std::string_view SymbolTable::text(Cell id) const {
 
 std::size_t SymbolTable::locate(std::string_view text, std::uint32_t tag) const {
   const std::size_t mask = slots_.size() - 1;
-  for (std::size_t i = tag & mask;; i = (i + 1) & mask) {
+  for (std::size_t i = slot_of(tag);; i = (i + 1) & mask) {
     const Slot& slot = slots_[i];
     if (slot.id_plus_one == 0) return i;
     if (slot.tag == tag && this->text(slot.id_plus_one - 1) == text) return i;
@@ -43,7 +51,7 @@ std::size_t SymbolTable::locate(std::string_view text, std::uint32_t tag) const 
 
 std::optional<Cell> SymbolTable::find(std::string_view text, std::uint64_t text_hash) const {
   if (slots_.empty()) return std::nullopt;
-  const Slot& slot = slots_[locate(text, static_cast<std::uint32_t>(text_hash))];
+  const Slot& slot = slots_[locate(text, tag(text_hash))];
   if (slot.id_plus_one == 0) return std::nullopt;
   return slot.id_plus_one - 1;
 }
@@ -62,9 +70,9 @@ void SymbolTable::find_all(std::span<const Sought> texts, Cell* ids) const {
     const auto some = texts.first(std::min(texts.size(), kLookUpsAtOnce));
     // The first slot with the tag: of nearly always an equal text.
     for (std::size_t i = 0; i < some.size(); ++i) {
-      const auto tag = static_cast<std::uint32_t>(some[i].hash);
-      std::size_t at = tag & mask;
-      while (slots_[at].id_plus_one != 0 && slots_[at].tag != tag) at = (at + 1) & mask;
+      const std::uint32_t sought = tag(some[i].hash);
+      std::size_t at = slot_of(sought);
+      while (slots_[at].id_plus_one != 0 && slots_[at].tag != sought) at = (at + 1) & mask;
       found[i] = slots_[at].id_plus_one;
     }
     static constexpr std::array<char, kLengthBytes> kNothing{};
@@ -95,14 +103,29 @@ void SymbolTable::intern_all(std::span<const Sought> texts, Cell* ids) {
   }
 }
 
-void SymbolTable::intern_all(std::span<const std::string_view> texts, Cell* ids) {
-  std::array<Sought, kLookUpsAtOnce> sought;
+namespace {
+
+// Calls each(sought, ids) for a few texts at a time, with their hashes.
+template <typename Each>
+void for_each_few(std::span<const std::string_view> texts, Cell* ids, Each&& each) {
+  std::array<SymbolTable::Sought, kLookUpsAtOnce> sought;
   for (; !texts.empty();
        texts = texts.subspan(std::min(texts.size(), kLookUpsAtOnce)), ids += kLookUpsAtOnce) {
     const std::size_t count = std::min(texts.size(), kLookUpsAtOnce);
-    for (std::size_t i = 0; i < count; ++i) sought[i] = {.text = texts[i], .hash = hash(texts[i])};
-    intern_all(std::span(sought).first(count), ids);
+    for (std::size_t i = 0; i < count; ++i)
+      sought[i] = {.text = texts[i], .hash = SymbolTable::hash(texts[i])};
+    each(std::span<const SymbolTable::Sought>(sought).first(count), ids);
   }
+}
+
+}  // namespace
+
+void SymbolTable::find_all(std::span<const std::string_view> texts, Cell* ids) const {
+  for_each_few(texts, ids, [&](std::span<const Sought> some, Cell* to) { find_all(some, to); });
+}
+
+void SymbolTable::intern_all(std::span<const std::string_view> texts, Cell* ids) {
+  for_each_few(texts, ids, [&](std::span<const Sought> some, Cell* to) { intern_all(some, to); });
 }
 
 void SymbolTable::make_room_for_one() {
@@ -110,43 +133,50 @@ void SymbolTable::make_room_for_one() {
     set_slots(std::max(kFirstSymbolSlots, slots_.size() * 2));
 }
 
-void SymbolTable::append_shared(const SymbolTable& other, std::span<const Cell> ids,
-                                std::span<const std::uint64_t> hashes) {
-  assert(size() + ids.size() <= kMaxSymbols);
-  std::array<std::size_t, kLookUpsAtOnce> empty;  // NOLINT: filled as far as it is read
-  reserve(ids.size());
-  const std::size_t mask = slots_.size() - 1;
-  const auto first_empty = [&](std::size_t at) {
-    while (slots_[at].id_plus_one != 0) at = (at + 1) & mask;
-    return at;
-  };
-  for (; !ids.empty(); ids = ids.subspan(std::min(ids.size(), kLookUpsAtOnce))) {
-    const auto some = ids.first(std::min(ids.size(), kLookUpsAtOnce));
-    for (std::size_t i = 0; i < some.size(); ++i)
-      empty[i] = first_empty(static_cast<std::uint32_t>(hashes[some[i]]) & mask);
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      texts_.push_back(other.texts_[some[i]]);
-      text_bytes_ += other.text(some[i]).size();
-      // It may be taken by now, by one of these.
-      slots_[first_empty(empty[i])] = {.tag = static_cast<std::uint32_t>(hashes[some[i]]),
-                                       .id_plus_one = static_cast<std::uint32_t>(texts_.size())};
-    }
-  }
+void SymbolTable::share_texts(const SymbolTable& other) {
+  chunk_bytes_ += other.chunk_bytes_;
+  chunks_.insert(chunks_.end(), other.chunks_.begin(), other.chunks_.end());
 }
 
-void SymbolTable::share_texts(const SymbolTable& other, Memory memory) {
-  if (memory == Memory::kCountedHere) chunk_bytes_ += other.chunk_bytes_;
-  chunks_.insert(chunks_.end(), other.chunks_.begin(), other.chunks_.end());
+void SymbolTable::extend(std::uint64_t more, std::uint64_t bytes) {
+  assert(size() + more <= kMaxSymbols);
+  reserve(more);
+  texts_.resize(texts_.size() + more);
+  text_bytes_ += bytes;
+}
+
+std::vector<std::uint32_t> SymbolTable::tags() const {
+  std::vector<std::uint32_t> tags(size());
+  for (const Slot& slot : slots_)
+    if (slot.id_plus_one != 0) tags[slot.id_plus_one - 1] = slot.tag;
+  return tags;
+}
+
+bool SymbolTable::put(std::uint32_t tag, Cell id, std::size_t end) {
+  for (std::size_t i = slot_of(tag); i < end; ++i) {
+    if (slots_[i].id_plus_one != 0) continue;
+    slots_[i] = {.tag = tag, .id_plus_one = id + 1};
+    return true;
+  }
+  return false;
+}
+
+void SymbolTable::put(std::uint32_t tag, Cell id) {
+  if (!put(tag, id, slots_.size()) && !slots_.empty()) {
+    std::size_t i = 0;
+    while (slots_[i].id_plus_one != 0) ++i;
+    slots_[i] = {.tag = tag, .id_plus_one = id + 1};
+  }
 }
 
 Cell SymbolTable::intern(std::string_view text, std::uint64_t text_hash) {
   make_room_for_one();
-  const auto tag = static_cast<std::uint32_t>(text_hash);
-  Slot& slot = slots_[locate(text, tag)];
+  const std::uint32_t sought = tag(text_hash);
+  Slot& slot = slots_[locate(text, sought)];
   if (slot.id_plus_one == 0) {
     assert(has_room_for(text));
     texts_.push_back(store(text));
-    slot = {.tag = tag, .id_plus_one = static_cast<std::uint32_t>(texts_.size())};
+    slot = {.tag = sought, .id_plus_one = static_cast<std::uint32_t>(texts_.size())};
     text_bytes_ += text.size();
   }
   return slot.id_plus_one - 1;
@@ -165,13 +195,9 @@ void SymbolTable::reserve(std::uint64_t more) {
 void SymbolTable::set_slots(std::size_t count) {
   std::vector<Slot> old(count);
   old.swap(slots_);
-  const std::size_t mask = slots_.size() - 1;
-  for (const Slot& slot : old) {
-    if (slot.id_plus_one == 0) continue;
-    std::size_t i = slot.tag & mask;
-    while (slots_[i].id_plus_one != 0) i = (i + 1) & mask;
-    slots_[i] = slot;
-  }
+  shift_ = 32U - static_cast<std::uint32_t>(std::bit_width(count) - 1);
+  for (const Slot& slot : old)
+    if (slot.id_plus_one != 0) put(slot.tag, slot.id_plus_one - 1);
 }
 
 const char* SymbolTable::store(std::string_view text) {

@@ -28,6 +28,9 @@ class SymbolTable {
   static constexpr std::uint64_t kMaxSymbolBytes = 0xFFFFFFFFU;
 
   SymbolTable() = default;
+  // A copy has texts in common with the other table, and new ones of its own.
+  SymbolTable(const SymbolTable& other);
+  SymbolTable& operator=(const SymbolTable&) = delete;
   SymbolTable(SymbolTable&&) = default;
   SymbolTable& operator=(SymbolTable&&) = default;
 
@@ -38,14 +41,30 @@ class SymbolTable {
   // The same where the caller has hash(text) at hand.
   Cell intern(std::string_view text, std::uint64_t text_hash);
 
-  // Keeps the texts that the other table has now for as long as this one lives. Many may do so at
-  // once while nobody changes `other`; one of them counts their memory.
-  enum class Memory : std::uint8_t { kCountedHere, kCountedElsewhere };
-  void share_texts(const SymbolTable& other, Memory memory);
-  // After share_texts(other): new ids for texts of `other` that are not in this table, with their
-  // hashes by their ids there. They are neither copied nor compared. Requires room for them.
-  void append_shared(const SymbolTable& other, std::span<const Cell> ids,
-                     std::span<const std::uint64_t> hashes);
+  // For threads that fill a table together with texts that others have and this one has not. One of
+  // them calls share_texts(), which keeps the texts of another table for as long as this one lives,
+  // and extend(); then all may call show_text() for new ids of their own and put() for parts of the
+  // slots of their own, and one at the end put() for what had no room in its part. Until then
+  // nothing is found.
+  void share_texts(const SymbolTable& other);
+  // So many more ids, of texts that have so many bytes together. Requires room for them.
+  void extend(std::uint64_t more, std::uint64_t bytes);
+  void show_text(Cell id, const SymbolTable& other, Cell id_there) {
+    texts_[id] = other.texts_[id_there];
+  }
+  // The bits of its hash that name a text's place.
+  static std::uint32_t tag(std::uint64_t text_hash) {
+    return static_cast<std::uint32_t>(text_hash);
+  }
+  // Those of all texts, by id.
+  std::vector<std::uint32_t> tags() const;
+  // Slots ascend with the tags. Requires slot_count() > 0.
+  std::size_t slot_of(std::uint32_t tag) const { return tag >> shift_; }
+  std::size_t slot_count() const { return slots_.size(); }
+  // False if none is empty from slot_of(tag) up to `end`.
+  bool put(std::uint32_t tag, Cell id, std::size_t end);
+  // The same where the others have put theirs.
+  void put(std::uint32_t tag, Cell id);
 
   std::optional<Cell> find(std::string_view text) const { return find(text, hash(text)); }
   std::optional<Cell> find(std::string_view text, std::uint64_t text_hash) const;
@@ -60,6 +79,7 @@ class SymbolTable {
   // memory three times: for its slot, its entry and its text; here all wait together, which a
   // processor does best for loads that depend on nothing. `ids` has room for as many.
   void find_all(std::span<const Sought> texts, Cell* ids) const;
+  void find_all(std::span<const std::string_view> texts, Cell* ids) const;
   // The same for those that are not there, which get new ids in their order. Requires
   // has_room_for() each of them, all together.
   void intern_all(std::span<const Sought> texts, Cell* ids);
@@ -67,6 +87,8 @@ class SymbolTable {
 
   // Requires id < size(). The view stays valid until clear() or the end of the table.
   std::string_view text(Cell id) const;
+  // It will be read soon.
+  void expect(Cell id) const { __builtin_prefetch(texts_[id]); }
 
   // Room for so many more, so that the index is not built again on the way to them.
   void reserve(std::uint64_t more);
@@ -81,13 +103,10 @@ class SymbolTable {
 
  private:
   struct Slot {
-    std::uint32_t tag = 0;  // the low half of the hash; also says where to look for the slot
+    std::uint32_t tag = 0;  // whose upper bits also say where to look for the slot
     std::uint32_t id_plus_one = 0;
   };
 
-  std::size_t first_slot(std::uint64_t text_hash) const {
-    return static_cast<std::uint32_t>(text_hash) & (slots_.size() - 1);
-  }
   // The slot that holds `text`, or the empty one where it belongs.
   std::size_t locate(std::string_view text, std::uint32_t tag) const;
   void make_room_for_one();
@@ -95,6 +114,7 @@ class SymbolTable {
   const char* store(std::string_view text);
 
   std::vector<Slot> slots_;  // a power of two; at most three quarters full
+  std::uint32_t shift_ = 0;  // from a tag to a number of slots
   std::vector<const char*> texts_;  // id -> 4 bytes of length, then the bytes
   std::vector<std::shared_ptr<char[]>> chunks_;  // own ones and shared ones
   char* free_ = nullptr;  // where the next text goes in the current chunk

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "model/joint_tables.h"
 #include "model/radix_sort.h"
 #include "model/record_agreement.h"
 #include "model/text_order.h"
@@ -23,6 +24,7 @@ using Texts = std::vector<std::string_view>;
 // Up to here everybody sorts everything: cheaper than two more collectives.
 constexpr std::uint64_t kSmallUnionBytes = std::uint64_t{1} << 18;
 constexpr std::uint64_t kSamplesPerRank = 64;
+constexpr std::string_view kNoMemoryForNew = "not enough memory for new symbols and large numbers";
 
 void append_text(Bytes& packed, std::string_view text) {
   const auto length = static_cast<std::uint32_t>(text.size());
@@ -138,18 +140,26 @@ Status agree_on_symbols(Comm& comm, ValueDictionary& shared, const NewValues& mi
   cells.resize(texts.size());
   if (comm.size() == 1) {  // nobody else's: no message, and each is looked up once
     STRATALOG_RETURN_IF_ERROR(check_room(shared, texts.size(), 0));
-    shared.symbols().reserve(texts.size());
+    shared.own_symbols().reserve(texts.size());
     for (const std::uint64_t id : order_of_texts(texts))
       cells[id] = shared.encode_symbol(texts[id]);
     return Status::ok();
   }
   Received received;
   STRATALOG_ASSIGN_OR_RETURN(const Texts all, unite(comm, texts, total_bytes, received));
-  STRATALOG_RETURN_IF_ERROR(check_room(shared, all.size(), 0));
-  shared.symbols().reserve(all.size());
-  std::vector<Cell> ids(all.size());
-  shared.symbols().intern_all(all, ids.data());
-  shared.symbols().intern_all(texts, cells.data());
+  const auto add = [&](SymbolTable& table) -> Status {
+    STRATALOG_RETURN_IF_ERROR(check_room(shared, all.size(), 0));
+    table.reserve(all.size());
+    std::vector<Cell> ids(all.size());
+    table.intern_all(all, ids.data());
+    return Status::ok();
+  };
+  if (shared.is_joint())
+    STRATALOG_RETURN_IF_ERROR(
+        change_for_all(comm, kNoMemoryForNew, [&] { return add(shared.joint_symbols()); }));
+  else
+    STRATALOG_RETURN_IF_ERROR(add(shared.own_symbols()));
+  shared.symbols().find_all(texts, cells.data());
   return Status::ok();
 }
 
@@ -168,8 +178,8 @@ Status add_wides_of_one_rank(ValueDictionary& shared, const NewValues& mine,
   ascending.reserve(ordered.size());
   for (const Placed& placed : ordered) ascending.push_back(placed.first);
   cells.resize(values.size());
-  shared.wides().reserve(values.size());
-  shared.wides().intern_all(ascending, [&](std::size_t i, std::uint32_t id) {
+  shared.own_wides().reserve(values.size());
+  shared.own_wides().intern_all(ascending, [&](std::size_t i, std::uint32_t id) {
     cells[ordered[i].second] = kWideBase + id;
   });
   return Status::ok();
@@ -191,16 +201,24 @@ Status agree_on_wides(Comm& comm, ValueDictionary& shared, const NewValues& mine
   Received received;
   STRATALOG_ASSIGN_OR_RETURN(const Texts all,
                              unite(comm, std::move(texts), total_count * 8, received));
-  STRATALOG_RETURN_IF_ERROR(check_room(shared, 0, all.size()));
-  for (const std::string_view text : all) {
-    std::uint64_t bits = 0;
-    if (text.size() != sizeof(bits)) return Status::internal("new values: cut number");
-    std::memcpy(&bits, text.data(), sizeof(bits));
-    shared.encode(__builtin_bswap64(bits));
-  }
+  const auto add = [&](WideTable& table) -> Status {
+    STRATALOG_RETURN_IF_ERROR(check_room(shared, 0, all.size()));
+    for (const std::string_view text : all) {
+      std::uint64_t bits = 0;
+      if (text.size() != sizeof(bits)) return Status::internal("new values: cut number");
+      std::memcpy(&bits, text.data(), sizeof(bits));
+      table.intern(__builtin_bswap64(bits));
+    }
+    return Status::ok();
+  };
+  if (shared.is_joint())
+    STRATALOG_RETURN_IF_ERROR(
+        change_for_all(comm, kNoMemoryForNew, [&] { return add(shared.joint_wides()); }));
+  else
+    STRATALOG_RETURN_IF_ERROR(add(shared.own_wides()));
   cells.resize(mine.wides().size());
-  shared.wides().intern_all(mine.wides().values(),
-                            [&](std::size_t i, std::uint32_t id) { cells[i] = kWideBase + id; });
+  shared.wides().find_all(mine.wides().values(), cells.data());
+  for (Cell& cell : cells) cell += kWideBase;
   return Status::ok();
 }
 
@@ -217,6 +235,8 @@ Result<CellRemapping> agree_on_new_values(Comm& comm, ValueDictionary& shared, N
         "the program made more than 2^30 new values at once, or a symbol of 4 GiB; a recursive "
         "rule may build ever longer strings");
   CellRemapping known;
+  if (comm.shares_memory() && comm.size() > 1 && symbols + wides != 0)
+    STRATALOG_RETURN_IF_ERROR(join_tables(comm, shared));
   if (symbols != 0)
     STRATALOG_RETURN_IF_ERROR(agree_on_symbols(comm, shared, mine, symbol_bytes, known.symbols));
   if (wides != 0) STRATALOG_RETURN_IF_ERROR(agree_on_wides(comm, shared, mine, wides, known.wides));

@@ -77,6 +77,24 @@ Status decode_symbols(const ImageHeader& header, std::span<const std::byte> payl
 
 }  // namespace
 
+void ValueDictionary::join(const ValueDictionary& first) {
+  symbols_ = first.symbols_;
+  wides_ = first.wides_;
+  joint_ = Joint::kGuest;
+}
+
+void ValueDictionary::copy_joint_tables() {
+  symbols_ = std::make_shared<SymbolTable>(*symbols_);
+  wides_ = std::make_shared<WideTable>(*wides_);
+  joint_ = Joint::kNo;
+}
+
+std::uint64_t ValueDictionary::memory_bytes() const {
+  const std::uint64_t tables =
+      joint_ == Joint::kGuest ? 0 : symbols_->memory_bytes() + wides_->memory_bytes();
+  return tables + records_.memory_bytes();
+}
+
 std::vector<std::byte> encode_dictionary(const ValueDictionary& dictionary, DictionarySize from,
                                          DictionarySize to) {
   ImageHeader header{.magic = kMagic,
@@ -123,14 +141,14 @@ Status decode_value_image(std::span<const std::byte>& images, ValueDictionary& d
   if (found != header.payload_hash)
     return damaged(
         48, fmt::format("expected checksum {:016x}, found {:016x}", header.payload_hash, found));
-  STRATALOG_RETURN_IF_ERROR(decode_symbols(header, payload, dictionary.symbols()));
+  STRATALOG_RETURN_IF_ERROR(decode_symbols(header, payload, dictionary.own_symbols()));
   const std::uint64_t wides_at = (header.symbol_count * 4) + header.symbol_bytes;
   for (std::uint64_t i = 0; i < header.wide_count; ++i) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, payload.data() + wides_at + (i * 8), 8);
     const std::uint64_t offset = sizeof(header) + wides_at + (i * 8);
     if (is_narrow(bits)) return damaged(offset, fmt::format("{:#x} is no wide number", bits));
-    if (dictionary.wides().intern(bits) != header.first_wide + i)
+    if (dictionary.own_wides().intern(bits) != header.first_wide + i)
       return damaged(offset, fmt::format("wide number {:#x} occurs twice", bits));
   }
   images = images.subspan(sizeof(header) + payload.size());
@@ -172,7 +190,7 @@ void find_missing(const Table& table, std::span<const Value> values, Cell base, 
 
 Cell NewValues::symbol(std::string_view text, std::uint64_t text_hash) {
   if (only_ != nullptr && only_->symbols().has_room_for(text))
-    return only_->symbols().intern(text, text_hash);
+    return only_->own_symbols().intern(text, text_hash);
   if (const auto known = shared_->symbols().find(text, text_hash)) return *known;
   if (!symbols_.has_room_for(text)) {
     overflowed_ = true;
@@ -196,7 +214,8 @@ void NewValues::find_wides(std::span<const std::uint64_t> bits, Cell* cells) con
 }
 
 Cell NewValues::wide(std::uint64_t bits) {
-  if (only_ != nullptr && only_->wides().has_room()) return kWideBase + only_->wides().intern(bits);
+  if (only_ != nullptr && only_->wides().has_room())
+    return kWideBase + only_->own_wides().intern(bits);
   if (const auto known = shared_->wides().find(bits)) return kWideBase + *known;
   if (!wides_.has_room()) {
     overflowed_ = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ValueDictionary: the values behind cells that do not stand for themselves, equal on all ranks
-// (symbols, wide numbers and records); and NewValues: values that one rank met or computed and that
+// (symbols, wide numbers and records), which may have the tables of another rank in its memory
+// (join_tables, joint_tables.h); and NewValues: values that one rank met or computed and that
 // the others may not know yet. New values carry provisional cells until agree_on_new_values
 // (value_agreement.h) gives them final ones. Byte images of a dictionary for checkpoints are
 // described in docs/formats/facts.md. Local; thread-compatible.
@@ -8,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -30,20 +32,30 @@ struct DictionarySize {
 
 class ValueDictionary {
  public:
-  SymbolTable& symbols() { return symbols_; }
-  const SymbolTable& symbols() const { return symbols_; }
-  WideTable& wides() { return wides_; }
-  const WideTable& wides() const { return wides_; }
+  const SymbolTable& symbols() const { return *symbols_; }
+  const WideTable& wides() const { return *wides_; }
+  // To be changed by this rank: copies from now on, where they were those of several.
+  SymbolTable& own_symbols() { return leave_joint_tables(), *symbols_; }
+  WideTable& own_wides() { return leave_joint_tables(), *wides_; }
+  // To be changed while no other rank looks. Requires is_joint().
+  SymbolTable& joint_symbols() { return *symbols_; }
+  WideTable& joint_wides() { return *wides_; }
+  // Whether symbols and numbers are in tables of all ranks.
+  bool is_joint() const { return joint_ != Joint::kNo; }
+  // The tables of symbols and numbers of `first`, who goes on having them, instead of equal ones.
+  void join(const ValueDictionary& first);
+  // The same on that rank, when the others have joined.
+  void be_joined() { joint_ = Joint::kOwner; }
   RecordTable& records() { return records_; }
   const RecordTable& records() const { return records_; }
 
   // The cell of a symbol, interned where new. Every rank must intern the same values in the same
   // order.
-  Cell encode_symbol(std::string_view text) { return symbols_.intern(text); }
+  Cell encode_symbol(std::string_view text) { return own_symbols().intern(text); }
   // The cell of a number, unsigned or float by its 64-bit pattern, interned where it is wide. As
   // above.
   Cell encode(std::uint64_t bits) {
-    return is_narrow(bits) ? narrow_cell(bits) : kWideBase + wides_.intern(bits);
+    return is_narrow(bits) ? narrow_cell(bits) : kWideBase + own_wides().intern(bits);
   }
   // The cell of a record, interned where new. As above; the cells are final.
   Cell encode_record(ShapeId shape, std::span<const Cell> cells) {
@@ -51,10 +63,10 @@ class ValueDictionary {
   }
 
   // Requires a final (not provisional) symbol cell.
-  std::string_view text(Cell cell) const { return symbols_.text(cell); }
+  std::string_view text(Cell cell) const { return symbols_->text(cell); }
   // Requires a final cell of a number column.
   std::uint64_t decode(Cell cell) const {
-    return is_wide_cell(cell) ? wides_.bits(cell - kWideBase) : narrow_bits(cell);
+    return is_wide_cell(cell) ? wides_->bits(cell - kWideBase) : narrow_bits(cell);
   }
   // Nothing if the cell is nil or no record at all. Valid until a record is added.
   std::optional<RecordCells> record_of(Cell cell) const {
@@ -68,15 +80,22 @@ class ValueDictionary {
     return record->cells;
   }
 
-  DictionarySize size() const { return {.symbols = symbols_.size(), .wides = wides_.size()}; }
-  std::uint64_t memory_bytes() const {
-    return symbols_.memory_bytes() + wides_.memory_bytes() + records_.memory_bytes();
-  }
+  DictionarySize size() const { return {.symbols = symbols_->size(), .wides = wides_->size()}; }
+  // Tables of several ranks are counted by the one whose they were.
+  std::uint64_t memory_bytes() const;
 
  private:
-  SymbolTable symbols_;
-  WideTable wides_;
+  enum class Joint : std::uint8_t { kNo, kOwner, kGuest };
+
+  void leave_joint_tables() {
+    if (is_joint()) copy_joint_tables();
+  }
+  void copy_joint_tables();
+
+  std::shared_ptr<SymbolTable> symbols_ = std::make_shared<SymbolTable>();
+  std::shared_ptr<WideTable> wides_ = std::make_shared<WideTable>();
   RecordTable records_;
+  Joint joint_ = Joint::kNo;
 };
 
 // The bytes of the values [from, to) of a dictionary, so that ranks can share the writing and later

@@ -92,8 +92,30 @@ void WideTable::append_new(std::span<const std::uint64_t> values) {
   fill_slots(first);
 }
 
+void WideTable::extend(std::uint64_t more) {
+  reserve(more);
+  values_.resize(values_.size() + more);
+}
+
+bool WideTable::put(std::uint32_t tag, std::uint32_t id, std::size_t end) {
+  for (std::size_t i = slot_of(tag); i < end; ++i) {
+    if (slots_[i] != 0) continue;
+    slots_[i] = id + 1;
+    return true;
+  }
+  return false;
+}
+
+void WideTable::put(std::uint32_t tag, std::uint32_t id) {
+  if (put(tag, id, slots_.size()) || slots_.empty()) return;
+  std::size_t i = 0;
+  while (slots_[i] != 0) ++i;
+  slots_[i] = id + 1;
+}
+
 void WideTable::set_slots(std::size_t count) {
   slots_.assign(count, 0);
+  shift_ = 32U - static_cast<std::uint32_t>(std::bit_width(count) - 1);
   fill_slots(0);
 }
 

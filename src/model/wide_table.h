@@ -42,6 +42,17 @@ class WideTable {
   // The same for values of which none is in the table, and none occurs twice.
   void append_new(std::span<const std::uint64_t> values);
 
+  // For threads that fill a table together, as SymbolTable's.
+  void extend(std::uint64_t more);
+  void show_value(std::uint32_t id, std::uint64_t bits) { values_[id] = bits; }
+  static std::uint32_t tag(std::uint64_t bits) {
+    return static_cast<std::uint32_t>(splitmix64(bits) >> 32U);
+  }
+  std::size_t slot_of(std::uint32_t tag) const { return tag >> shift_; }
+  std::size_t slot_count() const { return slots_.size(); }
+  bool put(std::uint32_t tag, std::uint32_t id, std::size_t end);
+  void put(std::uint32_t tag, std::uint32_t id);
+
   // Requires id < size().
   std::uint64_t bits(std::uint32_t id) const { return values_[id]; }
 
@@ -55,14 +66,13 @@ class WideTable {
   // So many look-ups wait for memory together; what they wait for stays near the processor.
   static constexpr std::size_t kAtOnce = 256;
 
-  std::size_t first_slot(std::uint64_t bits) const {
-    return splitmix64(bits) & (slots_.size() - 1);
-  }
+  std::size_t first_slot(std::uint64_t bits) const { return slot_of(tag(bits)); }
   std::size_t locate(std::uint64_t bits) const;
   void set_slots(std::size_t count);  // a power of two
   void fill_slots(std::size_t first);
 
   std::vector<std::uint32_t> slots_;  // id + 1, 0 where empty; a power of two, at most half full
+  std::uint32_t shift_ = 0;  // from a tag to a number of slots
   std::vector<std::uint64_t> values_;
 };
 

@@ -8,6 +8,7 @@
 #include "datalog/evaluate/mirror.h"
 #include "datalog/evaluate/redistribute.h"
 #include "datalog/evaluate/round_counts.h"
+#include "datalog/evaluate/rule_executor.h"
 #include "datalog/evaluate/rule_pass.h"
 #include "datalog/plan/literal_order.h"
 #include "datalog/relation_storage.h"
@@ -24,6 +25,10 @@ struct Limits {
 constexpr Limits kOfProcesses{.rows = 1U << 16, .tuples = 1U << 14};
 // Meetings of threads are quicker, and their copies lie in one memory.
 constexpr Limits kOfThreads{.rows = 1U << 12, .tuples = 1U << 12};
+
+// New values of a rank alone need a dictionary of its own: a copy, where ranks have one together.
+// Up to so many values it takes no longer than a few calls.
+constexpr std::uint64_t kMostCopiedValues = 1U << 14;
 
 // Whoever wants no copies gets none.
 Limits limits_of(const EngineState& state) {
@@ -123,10 +128,14 @@ bool may_run_alone(const EngineState& state, std::uint32_t s,
     return false;
   for (const RelationId r : stratum.relations)
     if (!is_filled_alike(state.program, r)) return false;
+  const DictionarySize values = state.dictionary.size();
+  const bool may_create =
+      !state.dictionary.is_joint() || values.symbols + values.wides <= kMostCopiedValues;
   double work = 0;
   for (const RulePlan& plan : state.plan.strata[s].once) {
+    const Rule& rule = state.program.rules[plan.rule];
     double rows = 0;
-    if (depends_on_library(state.program, state.program.rules[plan.rule]) ||
+    if (depends_on_library(state.program, rule) || (!may_create && may_create_values(rule, plan)) ||
         !read_little(state, plan.steps, rows))
       return false;
     work += work_of(state, plan, rows, statistics);

@@ -30,6 +30,7 @@
 #include "datalog/evaluate/unread_relations.h"
 #include "datalog/facts/cell_class.h"
 #include "datalog/relation_storage.h"
+#include "model/joint_tables.h"
 
 namespace stratalog::datalog {
 namespace {
@@ -116,6 +117,8 @@ class Engine {
       for (const std::string& line : describe_addition(state_, added_)) state_.hooks.notice(line);
     announce_shapes(state_.program, state_.dictionary);
     intern_constants(state_.program, state_.dictionary);
+    if (state_.comm.shares_memory() && !state_.is_single())
+      STRATALOG_RETURN_IF_ERROR(join_tables(state_.comm, state_.dictionary));
     state_.times.restore = watch.lap();
 
     tell(Phase::kLoading);

@@ -46,6 +46,16 @@ bool is_known(const Location& location) {
 
 }  // namespace
 
+bool may_create_values(const Rule& rule, const RulePlan& plan) {
+  return !std::ranges::all_of(rule.head_arguments, is_simple) ||
+         std::ranges::any_of(plan.steps, [&](const Step& step) {
+           const Literal& literal = rule.body[step.literal];
+           return step.kind == StepKind::kAggregate || step.kind == StepKind::kRange ||
+                  (step.kind == StepKind::kAssign && literal.record_use == RecordUse::kValue &&
+                   !is_simple(assigned_by(step, literal)));
+         });
+}
+
 RuleExecutor::RuleExecutor(EngineState& state, const RulePlan& plan, Options options)
     : state_(state),
       plan_(plan),
@@ -65,13 +75,7 @@ Status RuleExecutor::bind_constants() {
   static const Batch kNoBatch;
   for (const Expression& constant : plan_.constants)
     constants_.push_back(state_.evaluator.evaluate(constant, kNoBatch, 0));
-  for (const Expression& e : rule_.head_arguments) creates_values_ |= !is_simple(e);
-  for (const Step& step : plan_.steps) {
-    const Literal& literal = rule_.body[step.literal];
-    if (step.kind == StepKind::kAssign && literal.record_use == RecordUse::kValue)
-      creates_values_ |= !is_simple(assigned_by(step, literal));
-    creates_values_ |= step.kind == StepKind::kAggregate || step.kind == StepKind::kRange;
-  }
+  creates_values_ = may_create_values(rule_, plan_);
   return {};
 }
 

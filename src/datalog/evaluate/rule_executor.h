@@ -33,6 +33,9 @@ enum class DeltaShare : std::uint8_t {
   kAll,  // every rank everything: all ranks do the same
 };
 
+// Whether it may have values that no relation holds yet: what it computes.
+bool may_create_values(const Rule& rule, const RulePlan& plan);
+
 class RuleExecutor {
  public:
   struct Options {

@@ -143,6 +143,33 @@ TEST(AloneRun, TheSameAnswers) {
 }
 
 // Some strata later, and at the end of the run.
+// Ranks that share memory have one dictionary, and those that are alone copies of it.
+TEST(AloneRun, NewValuesBesideFewAndManyOthers) {
+  std::string text =
+      ".decl name(x: number, n: symbol)\n.input name\n.output name\n"
+      ".decl few(n: symbol)\nfew(n) :- name(x, n), x < 5.\n"
+      ".decl s0(n: symbol, k: unsigned)\ns0(n, 1) :- few(n).\n";
+  for (int s = 1; s < 8; ++s)
+    text += fmt::format(
+        ".decl s{0}(n: symbol, k: unsigned)\n.output s{0}\n"
+        "s{0}(cat(n, \"{0}\"), k * 50000) :- s{1}(n, k).\n"
+        ".decl all{0}(n: symbol)\nall{0}(cat(\"{0}\", n)) :- name(_, n).\n.output all{0}\n",
+        s, s - 1);
+  const Program program = compiled(text);
+  for (const int names : {10, 20000}) {
+    FileTexts facts{{"name.facts", ""}};
+    for (int i = 0; i < names; ++i) facts["name.facts"] += fmt::format("{0}\tname {0}\n", i);
+    const FileTexts expected = run_engine(program, facts, 1, {}).files;
+    for (const int ranks : {2, 3})
+      for (const AddressSpace space : {AddressSpace::kSeparate, AddressSpace::kShared}) {
+        const EngineOutcome outcome =
+            run_engine(program, facts, ranks, {}, {}, nullptr, nullptr, {}, space);
+        ASSERT_TRUE(outcome.status.is_ok()) << outcome.status.to_string();
+        EXPECT_EQ(outcome.files, expected) << names << " names, " << ranks << " ranks";
+      }
+  }
+}
+
 TEST(AloneRun, ErrorsAreToldByAllRanks) {
   const std::string fails = chain_of(6) +
                             ".decl bad(x: number)\nbad(100 / (x - 3)) :- s6(x, _).\n"

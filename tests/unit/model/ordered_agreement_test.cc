@@ -85,6 +85,9 @@ Status read_share(Comm& comm, std::uint64_t length, Ids& ids) {
   for (const auto& [bits, cell] : numbers)
     if (dictionary.decode(remapping.number(cell)) != bits) return Status::internal("number");
   ids = ids_of(dictionary);
+  std::uint64_t bytes = 0;
+  for (const std::string& text : ids.symbols) bytes += text.size();
+  EXPECT_EQ(dictionary.symbols().text_bytes(), bytes);
   return Status::ok();
 }
 
@@ -106,6 +109,58 @@ TEST(OrderedAgreement, IdsAreThoseOfOneReader) {
           EXPECT_TRUE(ids == expected) << ranks << " ranks, " << length << " values";
       }
   }
+}
+
+// The value that splitmix64 makes `hash` of.
+std::uint64_t with_hash(std::uint64_t hash) {
+  const auto without_shift = [](std::uint64_t x, unsigned by) {
+    std::uint64_t found = x;
+    for (unsigned bits = by; bits < 64; bits += by) found = x ^ (found >> by);
+    return found;
+  };
+  const auto inverse = [](std::uint64_t odd) {
+    std::uint64_t found = odd;
+    for (int i = 0; i < 6; ++i) found *= 2 - (odd * found);
+    return found;
+  };
+  std::uint64_t x = without_shift(hash, 31) * inverse(0x94D049BB133111EBULL);
+  x = without_shift(x, 27) * inverse(0xBF58476D1CE4E5B9ULL);
+  return without_shift(x, 30) - 0x9E3779B97F4A7C15ULL;
+}
+
+// What names their places in tables is the same for many, and some of them are the last ones.
+TEST(OrderedAgreement, NumbersThatHaveOnePlace) {
+  const auto number = [](std::uint64_t i) {
+    const std::uint64_t tag = i % 4 == 0 ? 0xFFFFFFFFU : (i % 61) << 24U;
+    return with_hash((tag << 32U) | (splitmix64(i) & 0xFFFFFFFFU));
+  };
+  ASSERT_EQ(splitmix64(number(3)) >> 32U, 3U << 24U);
+  constexpr std::uint64_t kNumbers = 3000;
+  std::vector<std::uint64_t> expected;
+  expected.reserve(kNumbers);
+  for (std::uint64_t i = 0; i < kNumbers; ++i) expected.push_back(number(i));
+  for (const AddressSpace space : {AddressSpace::kSeparate, AddressSpace::kShared})
+    for (const int ranks : {1, 2, 3, 7}) {
+      const auto run = [&](Comm& comm) {
+        const auto rank = static_cast<std::uint64_t>(comm.rank());
+        const auto size = static_cast<std::uint64_t>(comm.size());
+        ValueDictionary dictionary;
+        NewValues values(dictionary);
+        // Each some of the one before's, too.
+        const std::uint64_t from = kNumbers * rank / size;
+        const std::uint64_t to = kNumbers * (rank + 1) / size;
+        for (std::uint64_t i = from - std::min<std::uint64_t>(from, 400); i < to; ++i)
+          values.number(number(i));
+        const std::vector<DictionarySize> ends = {values.size()};
+        const auto agreed = agree_on_values_in_order(comm, dictionary, values, ends);
+        STRATALOG_RETURN_IF_ERROR(agreed.status());
+        EXPECT_EQ(ids_of(dictionary).wides, expected) << ranks << " ranks";
+        for (std::uint32_t id = 0; id < kNumbers; ++id)
+          EXPECT_EQ(dictionary.wides().find(expected[id]), id);
+        return comm.barrier();
+      };
+      EXPECT_TRUE(sim_run(ranks, run, space).is_ok());
+    }
 }
 
 }  // namespace

@@ -143,6 +143,7 @@ TEST(SymbolTable, TextsWithOneHashAreToldApart) {
   SymbolTable table;
   std::vector<SymbolTable::Sought> sought;
   std::unordered_map<std::string, Cell> ids_of;
+  sought.reserve(texts.size());
   for (const std::string& text : texts) sought.push_back({.text = text, .hash = text.size() % 3});
   std::vector<Cell> ids(texts.size());
   table.intern_all(sought, ids.data());
@@ -156,32 +157,66 @@ TEST(SymbolTable, TextsWithOneHashAreToldApart) {
   EXPECT_EQ(found, ids);
 }
 
-TEST(SymbolTable, TakesTextsOfAnotherTableWithoutCopying) {
-  SymbolTable table;
-  table.intern("mine");
-  const std::vector<std::string> texts = some_texts(3000, 1u << 30);
-  std::vector<Cell> wanted;
-  std::vector<std::uint64_t> hashes;
-  {
-    SymbolTable other;
-    for (const std::string& text : texts) {
-      // Many in the same slots, as hashes go.
-      const std::uint64_t hash = SymbolTable::hash(text) & ~std::uint64_t{0x3F};
-      const Cell id = other.intern(text, hash);
-      if (id != hashes.size()) continue;
-      hashes.push_back(hash);
-      if (id % 3 != 0) wanted.push_back(id);
+// As several threads would, one part of the slots after the other.
+TEST(SymbolTable, IsFilledByParts) {
+  for (const std::size_t parts : {1U, 3U, 64U}) {
+    SymbolTable table;
+    table.intern("mine");
+    const std::vector<std::string> texts = some_texts(3000, 1U << 30);
+    std::vector<Cell> wanted;
+    {
+      SymbolTable other;
+      for (const std::string& text : texts) {
+        // Many in the same slots, as hashes go, and some in the last ones.
+        std::uint64_t hash = SymbolTable::hash(text) & 0x03FFFFFFU;
+        if (text.back() == '7') hash |= 0xFFFFFF00U;
+        const Cell id = other.intern(text, hash);
+        if (id + 1 == other.size() && id % 3 != 0) wanted.push_back(id);
+      }
+      std::sort(wanted.begin(), wanted.end());
+      wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+      std::uint64_t bytes = 0;
+      for (const Cell id : wanted) bytes += other.text(id).size();
+      const std::vector<std::uint32_t> tags = other.tags();
+      table.share_texts(other);
+      table.extend(wanted.size(), bytes);
+      ASSERT_EQ(table.size(), wanted.size() + 1);
+      EXPECT_EQ(table.text_bytes(), bytes + 4);
+      std::vector<Cell> left;
+      for (std::size_t part = 0; part < parts; ++part)
+        for (Cell id = 1; id < table.size(); ++id) {
+          const std::uint32_t tag = tags[wanted[id - 1]];
+          const std::size_t begin = table.slot_count() * part / parts;
+          const std::size_t end = table.slot_count() * (part + 1) / parts;
+          if (table.slot_of(tag) < begin || table.slot_of(tag) >= end) continue;
+          table.show_text(id, other, wanted[id - 1]);
+          if (!table.put(tag, id, end)) left.push_back(id);
+        }
+      EXPECT_FALSE(left.empty());  // at the end of the slots
+      for (const Cell id : left) table.put(tags[wanted[id - 1]], id);
+      for (Cell id = 1; id < table.size(); ++id) {
+        const std::string_view text = other.text(wanted[id - 1]);
+        EXPECT_EQ(table.text(id).data(), text.data());
+        EXPECT_EQ(table.find(text, tags[wanted[id - 1]]), id);
+      }
     }
-    table.share_texts(other, SymbolTable::Memory::kCountedElsewhere);
-    table.append_shared(other, wanted, hashes);
-    ASSERT_EQ(table.size(), wanted.size() + 1);
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      EXPECT_EQ(table.text(static_cast<Cell>(i + 1)).data(), other.text(wanted[i]).data());
-      EXPECT_EQ(table.find(other.text(wanted[i]), hashes[wanted[i]]), i + 1);
-    }
+    EXPECT_EQ(table.text(table.size() - 1).empty(), false);  // the texts live on
+    EXPECT_EQ(table.find("mine"), 0U);
   }
-  EXPECT_EQ(table.text(table.size() - 1).empty(), false);  // the texts live on
-  EXPECT_EQ(table.find("mine"), 0U);
+}
+
+TEST(SymbolTable, CopiesGoTheirOwnWays) {
+  SymbolTable table;
+  EXPECT_EQ(table.intern("both"), 0U);
+  SymbolTable copy(table);
+  EXPECT_EQ(table.intern("here"), 1U);
+  EXPECT_EQ(copy.intern("there"), 1U);
+  EXPECT_EQ(copy.find("both"), 0U);
+  EXPECT_EQ(copy.find("here"), std::nullopt);
+  table.clear();
+  EXPECT_EQ(copy.text(0), "both");
+  EXPECT_EQ(copy.text(1), "there");
+  EXPECT_EQ(copy.text_bytes(), 9U);
 }
 
 }  // namespace

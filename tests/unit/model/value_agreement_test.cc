@@ -21,9 +21,9 @@ std::string value_text(std::uint64_t i) {
 
 // Deals values 0..count-1 to ranks with overlaps, agrees, and checks each rank's remapping; rank
 // 0's texts go to `out`.
-void agree_on_values(int ranks, std::uint64_t count, std::vector<std::string>& out,
-                     std::vector<std::uint64_t>& wides_out) {
-  const Status status = sim_run(ranks, [&](Comm& comm) -> Status {
+void agree_on_values(int ranks, AddressSpace space, std::uint64_t count,
+                     std::vector<std::string>& out, std::vector<std::uint64_t>& wides_out) {
+  const auto run = [&](Comm& comm) -> Status {
     ValueDictionary shared;
     shared.encode_symbol("constant");
     NewValues mine(shared);
@@ -49,8 +49,9 @@ void agree_on_values(int ranks, std::uint64_t count, std::vector<std::string>& o
       for (Cell id = 0; id < shared.symbols().size(); ++id) out.emplace_back(shared.text(id));
       wides_out.assign(shared.wides().values().begin(), shared.wides().values().end());
     }
-    return Status::ok();
-  });
+    return comm.barrier();  // tables may be those of all
+  };
+  const Status status = sim_run(ranks, run, space);
   ASSERT_TRUE(status.is_ok()) << status.to_string();
 }
 
@@ -61,15 +62,16 @@ TEST(ValueAgreement, IdsDoNotDependOnTheNumberOfRanks) {
     for (std::uint64_t i = 0; i < count; ++i) distinct.insert(value_text(i));
     std::vector<std::string> expected = {"constant"};
     expected.insert(expected.end(), distinct.begin(), distinct.end());
-    for (const int ranks : {1, 2, 3, 4, 7}) {
-      std::vector<std::string> texts;
-      std::vector<std::uint64_t> wides;
-      agree_on_values(ranks, count, texts, wides);
-      EXPECT_EQ(texts, expected) << ranks << " ranks, " << count << " values";
-      EXPECT_TRUE(std::is_sorted(wides.begin(), wides.end()));
-      EXPECT_EQ(std::adjacent_find(wides.begin(), wides.end()), wides.end());
-      EXPECT_FALSE(wides.empty());
-    }
+    for (const AddressSpace space : {AddressSpace::kSeparate, AddressSpace::kShared})
+      for (const int ranks : {1, 2, 3, 4, 7}) {
+        std::vector<std::string> texts;
+        std::vector<std::uint64_t> wides;
+        agree_on_values(ranks, space, count, texts, wides);
+        EXPECT_EQ(texts, expected) << ranks << " ranks, " << count << " values";
+        EXPECT_TRUE(std::is_sorted(wides.begin(), wides.end()));
+        EXPECT_EQ(std::adjacent_find(wides.begin(), wides.end()), wides.end());
+        EXPECT_FALSE(wides.empty());
+      }
   }
 }
 
