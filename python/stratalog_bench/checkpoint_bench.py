@@ -144,9 +144,8 @@ class Bench:
                 continue
             began = time.monotonic()
             if task.cases:
-                cases = (*task.cases[first:], *task.cases[:first])  # another one is first
-                one = replace(task, data=(data,), cases=cases)
-                spec = worker_spec(one, options, max(left, 2 * expected, 5))
+                one = replace(task, data=(data,))
+                spec = worker_spec(one, options, max(left, 2 * expected, 5), earlier_repeats=first)
                 events = run_worker(self._programs, task.ranks, spec)
                 self._take(task.section, _later(events, first), skew=data["skew"])
             if task.serial:

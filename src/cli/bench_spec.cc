@@ -159,6 +159,7 @@ Result<BenchSpec> parse_bench_spec(std::string_view text) {
   BenchSpec spec;
   spec.directory = fields.text("directory", "");
   spec.repeats = static_cast<std::uint32_t>(fields.number("repeats", 1));
+  spec.earlier_repeats = static_cast<std::uint32_t>(fields.number("earlier_repeats", 0));
   spec.seconds = fields.seconds("seconds");
   if (spec.directory.empty()) fields.fail("has no directory");
   for (const json& one : fields.list("data")) {

@@ -54,6 +54,7 @@ struct BenchSpec {
   std::vector<BenchCase> cases;
   std::vector<ReadParts> restarts;  // after each save
   std::uint32_t repeats = 1;
+  std::uint32_t earlier_repeats = 0;  // of the same cases, which decide their order in this run
   double seconds = 0;  // no case begins later than this; 0: no limit
 };
 

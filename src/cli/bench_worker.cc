@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "bench/case_order.h"
 #include "bench/raw_peer.h"
 #include "bench/restart_measure.h"
 #include "bench/saved_sequence.h"
@@ -359,15 +360,14 @@ Status Bench::run() {
   for (const BenchData& data : spec_.data) {
     STRATALOG_RETURN_IF_ERROR(prepare(data));
     for (std::uint32_t repeat = 0; repeat < spec_.repeats; ++repeat) {
-      for (std::size_t i = 0; i < spec_.cases.size(); ++i) {
+      for (const std::size_t i : case_order(spec_.cases.size(), spec_.earlier_repeats + repeat)) {
         STRATALOG_ASSIGN_OR_RETURN(const std::string late, is_late());
         if (!late.empty()) {
           json out = line("out_of_time");
           out["message"] = late;
           return say(out);
         }
-        // Another one is first in every repeat, so that none always follows the same.
-        const BenchCase& one = spec_.cases[(i + repeat) % spec_.cases.size()];
+        const BenchCase& one = spec_.cases[i];
         Status status = measure(one, repeat);
         if (status.is_ok()) continue;
         if (status.code() == StatusCode::kRanksDisagree) return status;

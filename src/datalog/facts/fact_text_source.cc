@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "datalog/facts/gzip_members.h"
 #include "datalog/facts/gzip_window.h"
 
 namespace stratalog::datalog {
@@ -40,10 +41,15 @@ std::uint64_t share_start(std::uint64_t size_bytes, int rank, int ranks) {
   return (size_bytes / p * r) + (size_bytes % p * r / p);  // size * r / p without overflow
 }
 
+// From piece to piece, from `at` on, where a member begins.
 class GzipReader {
  public:
-  GzipReader(File& file, std::uint64_t size_bytes, std::string name)
-      : file_(file), end_(size_bytes), name_(std::move(name)), compressed_(kCompressedBytes) {}
+  GzipReader(File& file, std::uint64_t at, std::uint64_t size_bytes, std::string name)
+      : file_(file),
+        at_(at),
+        end_(size_bytes),
+        name_(std::move(name)),
+        compressed_(kCompressedBytes) {}
   GzipReader(const GzipReader&) = delete;
   GzipReader& operator=(const GzipReader&) = delete;
   ~GzipReader() { inflateEnd(&stream_); }
@@ -94,12 +100,50 @@ class GzipReader {
   }
 
   File& file_;
-  std::uint64_t at_ = 0;
+  std::uint64_t at_;
   std::uint64_t end_;
   std::string name_;
   std::vector<std::byte> compressed_;
   z_stream stream_ = {};
   bool is_between_members_ = false;
+};
+
+// Member by member as long as these can be taken whole.
+class GzipText {
+ public:
+  GzipText(File& file, std::uint64_t size_bytes, std::string name)
+      : file_(file), size_bytes_(size_bytes), name_(std::move(name)) {}
+
+  Status start() {
+    STRATALOG_ASSIGN_OR_RETURN(members_, GzipMembers::open(file_, size_bytes_));
+    return members_ ? Status::ok() : read_on_from(0);
+  }
+
+  Result<std::size_t> read(std::span<char> buffer) {
+    while (text_.empty()) {
+      if (!members_) return pieces_->read(buffer);
+      if (members_->offset() == size_bytes_) return std::size_t{0};
+      if (!members_->next(text_)) STRATALOG_RETURN_IF_ERROR(read_on_from(members_->offset()));
+    }
+    const std::size_t bytes = std::min(buffer.size(), text_.size());
+    std::copy_n(text_.begin(), bytes, buffer.begin());
+    text_ = text_.subspan(bytes);
+    return bytes;
+  }
+
+ private:
+  Status read_on_from(std::uint64_t at) {
+    members_.reset();
+    pieces_ = std::make_unique<GzipReader>(file_, at, size_bytes_, name_);
+    return pieces_->start();
+  }
+
+  File& file_;
+  std::uint64_t size_bytes_;
+  std::string name_;
+  std::unique_ptr<GzipMembers> members_;
+  std::span<const char> text_;  // of a member, what is left
+  std::unique_ptr<GzipReader> pieces_;
 };
 
 }  // namespace
@@ -136,9 +180,9 @@ FactTextSource make_range_source(File& file, FileRange range) {
 }
 
 Result<FactTextSource> make_gzip_source(File& file, std::uint64_t size_bytes, std::string name) {
-  auto reader = std::make_shared<GzipReader>(file, size_bytes, std::move(name));
-  STRATALOG_RETURN_IF_ERROR(reader->start());
-  return FactTextSource([reader](std::span<char> buffer) { return reader->read(buffer); });
+  auto text = std::make_shared<GzipText>(file, size_bytes, std::move(name));
+  STRATALOG_RETURN_IF_ERROR(text->start());
+  return FactTextSource([text](std::span<char> buffer) { return text->read(buffer); });
 }
 
 }  // namespace stratalog::datalog

@@ -8,7 +8,7 @@ namespace stratalog::cli {
 namespace {
 
 constexpr const char* kWhole = R"({
-  "directory": "/tmp/x", "repeats": 3, "seconds": 1.5, "restarts": ["as-written", "balanced"],
+  "directory": "/tmp/x", "repeats": 3, "earlier_repeats": 2, "seconds": 1.5, "restarts": ["as-written", "balanced"],
   "data": [{"name": "4M", "bytes": 4000000, "skew": "one-giant", "texture": "random", "columns": 3},
            {"name": "real", "checkpoint": "ck"}, {"name": "grown", "bytes": 1, "grows": [13, 75]}],
   "cases": [{"name": "opt", "strategy": "hdf5-opt", "ladder": "O1,O2"},
@@ -25,6 +25,7 @@ TEST(BenchSpec, EveryFieldArrives) {
   ASSERT_TRUE(parsed.is_ok()) << parsed.status().to_string();
   const BenchSpec& spec = parsed.value();
   EXPECT_EQ(spec.repeats, 3U);
+  EXPECT_EQ(spec.earlier_repeats, 2U);
   EXPECT_EQ(spec.seconds, 1.5);
   ASSERT_EQ(spec.restarts.size(), 2U);
   EXPECT_EQ(spec.restarts[1], ReadParts::kBalanced);

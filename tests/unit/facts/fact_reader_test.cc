@@ -261,6 +261,34 @@ TEST(LoadFacts, DamagedGzip) {
             std::string::npos);
 }
 
+// Whole members, of any size, and what is wrong behind some that are not.
+TEST(LoadFacts, GzipByMembers) {
+  std::string text;
+  for (int i = 0; i < 400000; ++i) text += fmt::format("{}\n", i);
+  const auto status_of = [](const std::string& packed) {
+    return load_text(1, "n:number", packed).status;
+  };
+  const Loaded expected = load_text(1, "n:number", text);
+  const std::size_t half = text.find('\n', text.size() / 2) + 1;
+  const std::string large = gzip(text);
+  const std::string pair = gzip(text.substr(0, half)) + gzip("") + gzip(text.substr(half));
+  EXPECT_EQ(load_text(1, "n:number", large), expected);
+  EXPECT_EQ(load_text(1, "n:number", pair), expected);
+  EXPECT_EQ(load_text(1, "n:number", gzip("") + large + gzip("")), expected);
+  EXPECT_EQ(status_of(gzip("")), "OK");
+  for (const std::string& whole : {large, pair, gzip("1\n2\n")}) {
+    std::string wrong_size = whole;
+    wrong_size[wrong_size.size() - 2] ^= 0x01;
+    EXPECT_NE(status_of(wrong_size).find("incorrect length check"), std::string::npos);
+    std::string wrong_sum = whole;
+    wrong_sum[wrong_sum.size() - 6] ^= 0x01;
+    EXPECT_NE(status_of(wrong_sum).find("incorrect data check"), std::string::npos);
+    EXPECT_NE(status_of(whole.substr(0, whole.size() - 1)).find("it ends in the middle"),
+              std::string::npos);
+    EXPECT_NE(status_of(whole + "rest").find("expected gzip data"), std::string::npos);
+  }
+}
+
 TEST(LoadFacts, EveryFailingCallFailsTheLoad) {
   const auto disk = std::make_shared<MemoryDisk>();
   put_file(*open_memory_store(disk), "r.facts", mixed_text(50) + "x\ty\n");
