@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import warm_memory
 from peers import ROOT, machine
 
 Lines = Iterator[str]
@@ -77,6 +78,7 @@ def prepare(folder: Path, kind: str, rows: int) -> int:
 
 def seconds(program: Path, folder: Path, threads: int) -> float:
     command = [str(program), "run", str(folder / "load.dl"), "-F", str(folder), "-q"]
+    warm_memory.warm(1 << 30)
     begin = time.perf_counter()
     subprocess.run([*command, "-j", str(threads)], check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - begin

@@ -171,6 +171,22 @@ def judge_restarts(results: Results) -> list[Row]:
                 "; ".join(notes),
             )
         )
+        if case == "fpp-compact":
+            continue  # beside 5c'
+        held = {
+            f"by {row.ranks}": row.seconds["bare_held"] / row.seconds["read"]
+            for row in sorted(own, key=lambda row: row.ranks)
+            if row.ranks in READERS
+        }
+        judged.append(
+            judge(
+                f"5{letter}*",
+                f"{case}: the same, over bare pread into fresh memory that holds the bytes",
+                least(0.8, "×"),
+                held,
+                _level(own),
+            )
+        )
     compact = pick(rows, case="fpp-compact")
     of_rows = {
         f"by {row.ranks}": peer.seconds["bare"] / row.seconds["read"]

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_end.h"
+#include "bench/large_pages.h"
 #include "bench/seconds.h"
 #include "checkpoint/phase_times.h"
 #include "model/multiset_hash.h"
@@ -92,18 +94,25 @@ Status write_part(Store& store, File* file, const Place& place, std::uint64_t lo
   return Status::ok();
 }
 
+struct FreeBlock {
+  std::size_t bytes = 0;
+  void operator()(std::byte* block) const { LargePages<std::byte>().deallocate(block, bytes); }
+};
+using Block = std::unique_ptr<std::byte, FreeBlock>;
+
 // This rank's bytes of the files, one file behind the other.
 Status read_share(Store& store, const std::vector<std::string>& paths,
                   std::span<const std::uint64_t> begins, std::uint64_t from, std::uint64_t to,
                   std::span<std::byte> buffer) {
+  const bool holds_all = buffer.size() >= to - from + kCallBytes;
   for (std::size_t f = 0; f < paths.size(); ++f) {
     const std::uint64_t begin = std::max(from, begins[f]);
     const std::uint64_t end = std::min(to, begins[f + 1]);
     if (begin >= end) continue;
     STRATALOG_ASSIGN_OR_RETURN(const auto file, store.open(paths[f], OpenMode::kRead));
     for (std::uint64_t at = begin; at < end; at += kCallBytes) {
-      const auto piece =
-          buffer.subspan((at - begin) % kBufferBytes, std::min(kCallBytes, end - at));
+      const auto piece = buffer.subspan(holds_all ? at - from : (at - begin) % kBufferBytes,
+                                        std::min(kCallBytes, end - at));
       STRATALOG_RETURN_IF_ERROR(file->read_at(at - begins[f], piece));
     }
   }
@@ -170,18 +179,26 @@ Result<RawRead> read_raw(Comm& comm, Store& store, RawFiles files, std::uint64_t
   return RawRead{.total_seconds = seconds_of(most[0]), .bytes = place.sum};
 }
 
-Result<RawRead> read_folder_raw(Comm& comm, Store& store, const std::string& folder) {
+Result<RawRead> read_folder_raw(Comm& comm, Store& store, const std::string& folder, RawInto into) {
   std::vector<std::string> paths;
   std::vector<std::uint64_t> begins = {0};
   STRATALOG_RETURN_IF_ERROR(agree(comm, list_folder(store, folder, paths, begins)));
   const auto ranks = static_cast<std::uint64_t>(comm.size());
   const auto rank = static_cast<std::uint64_t>(comm.rank());
-  Bytes buffer(kBufferBytes);
+  const std::uint64_t from = begins.back() / ranks * rank;
+  const std::uint64_t to = rank + 1 == ranks ? begins.back() : begins.back() / ranks * (rank + 1);
   STRATALOG_RETURN_IF_ERROR(comm.barrier());
   const std::uint64_t start = now_ns();
-  const Status status =
-      read_share(store, paths, begins, begins.back() / ranks * rank,
-                 rank + 1 == ranks ? begins.back() : begins.back() / ranks * (rank + 1), buffer);
+  const auto read = [&](std::span<std::byte> buffer) {
+    return read_share(store, paths, begins, from, to, buffer);
+  };
+  Block block(nullptr, {});  // goes when the time has been taken
+  const Status status = or_no_space("not enough memory for what is read", [&]() -> Status {
+    const std::size_t bytes = into == RawInto::kOneBuffer ? kBufferBytes : to - from + kCallBytes;
+    // Not cleared: it is read() that touches it first.
+    block = Block(LargePages<std::byte>().allocate(bytes), {.bytes = bytes});
+    return read(std::span(block.get(), bytes));
+  });
   STRATALOG_RETURN_IF_ERROR(agree(comm, status));
   std::uint64_t most[] = {now_ns() - start};
   STRATALOG_RETURN_IF_ERROR(comm.allreduce(most, ReduceOp::kMax));

@@ -39,8 +39,14 @@ Result<RawWrite> write_raw(Comm& comm, Store& store, RawFiles files, std::uint64
 // What write_raw wrote, by as many ranks.
 Result<RawRead> read_raw(Comm& comm, Store& store, RawFiles files, std::uint64_t local_bytes);
 
+enum class RawInto : std::uint8_t {
+  kOneBuffer,  // the same few MB again and again
+  kOwnMemory,  // fresh memory that has room for all: what whoever wants the bytes needs at least
+};
+
 // All files of a folder of the store, whoever wrote them, by any number of ranks: each reads as
-// many bytes.
-Result<RawRead> read_folder_raw(Comm& comm, Store& store, const std::string& folder);
+// many bytes. NoSpace without memory.
+Result<RawRead> read_folder_raw(Comm& comm, Store& store, const std::string& folder,
+                                RawInto into = RawInto::kOneBuffer);
 
 }  // namespace stratalog

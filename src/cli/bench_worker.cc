@@ -16,6 +16,7 @@
 #include "bench/restart_measure.h"
 #include "bench/saved_sequence.h"
 #include "bench/synthetic_relation.h"
+#include "bench/warm_memory.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/told.h"
 #include "cli/console.h"
@@ -74,11 +75,12 @@ class Bench {
   std::uint32_t saves_of(const BenchCase& one) const {
     return sequence_.grows() ? static_cast<std::uint32_t>(sequence_.checkpoints()) : one.saves;
   }
-  Result<double> read_bare(Store& store);
+  Result<double> read_bare(Store& store, RawInto into);
   Status restart(Store& store, ReadPeer peer);
   Result<std::unique_ptr<Store>> fresh_folder(const std::string& path);
   Result<std::unique_ptr<Store>> open_folder(const std::string& path, RootMode mode);
   Status forget(const std::string& folder);
+  Status warm();
   Status remove(const std::string& folder);
   Result<std::string> is_late();
   json line(const char* event) const;
@@ -138,6 +140,14 @@ Result<std::unique_ptr<Store>> Bench::fresh_folder(const std::string& path) {
 Status Bench::forget(const std::string& folder) {
   STRATALOG_RETURN_IF_ERROR(comm_.barrier());
   if (comm_.rank() == 0) forget_cached_pages(folder);
+  return warm();
+}
+
+// For what is measured next: the rows, or their bytes in the page cache, and as much beside them.
+Status Bench::warm() {
+  STRATALOG_RETURN_IF_ERROR(comm_.barrier());
+  const auto ranks = static_cast<std::uint64_t>(comm_.size());
+  warm_memory(2 * row_bytes_ / ranks, comm_.size());
   return comm_.barrier();
 }
 
@@ -220,7 +230,7 @@ Status Bench::prepare(const BenchData& data) {
 }
 
 // Seconds for reading the bytes of the newest checkpoint and doing nothing with them.
-Result<double> Bench::read_bare(Store& store) {
+Result<double> Bench::read_bare(Store& store, RawInto into) {
   Result<std::string> newest = std::string();
   if (comm_.rank() == 0) {
     const auto listed = list_generations(store);
@@ -230,7 +240,7 @@ Result<double> Bench::read_bare(Store& store) {
   }
   STRATALOG_ASSIGN_OR_RETURN(const std::string generation, tell(comm_, newest));
   STRATALOG_RETURN_IF_ERROR(forget(store.root()));
-  STRATALOG_ASSIGN_OR_RETURN(const RawRead read, read_folder_raw(comm_, store, generation));
+  STRATALOG_ASSIGN_OR_RETURN(const RawRead read, read_folder_raw(comm_, store, generation, into));
   return read.total_seconds;
 }
 
@@ -240,7 +250,7 @@ Status Bench::restart(Store& store, ReadPeer peer) {
     // (the host of a virtual machine takes them back), which is not to fall to one of both.
     double bare = 0;
     if (peer == ReadPeer::kBare) {
-      STRATALOG_ASSIGN_OR_RETURN(bare, read_bare(store));
+      STRATALOG_ASSIGN_OR_RETURN(bare, read_bare(store, RawInto::kOneBuffer));
     }
     STRATALOG_RETURN_IF_ERROR(forget(store.root()));
     STRATALOG_ASSIGN_OR_RETURN(const RestartMeasure measured, measure_restart(comm_, store, parts));
@@ -250,8 +260,10 @@ Status Bench::restart(Store& store, ReadPeer peer) {
                       {"shuffle", measured.shuffle_seconds},
                       {"total", measured.total_seconds}};
     if (peer == ReadPeer::kBare) {
-      STRATALOG_ASSIGN_OR_RETURN(const double again, read_bare(store));
+      STRATALOG_ASSIGN_OR_RETURN(const double again, read_bare(store, RawInto::kOneBuffer));
       out["seconds"]["bare"] = (bare + again) / 2;
+      STRATALOG_ASSIGN_OR_RETURN(out["seconds"]["bare_held"],
+                                 read_bare(store, RawInto::kOwnMemory));
     }
     out["rows"] = measured.rows;
     out["bytes"] = measured.bytes;
@@ -339,7 +351,8 @@ Status Bench::measure(const BenchCase& one, std::uint32_t repeat) {
   const bool has_folder = !one.stored.empty();
   const std::string folder =
       has_folder ? one.stored : fmt::format("{}/{}", spec_.directory, one.name);
-  Status status;
+  Status status = warm();
+  if (!status.is_ok()) return status;
   if (one.raw) {
     status = measure_raw(one, *one.raw);
   } else {

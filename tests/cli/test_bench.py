@@ -106,6 +106,7 @@ def test_every_strategy_at_one_and_two_ranks(stratalog: Stratalog, tmp_path: Pat
             event["ranks"] > 1 and (event["parts"] == "balanced" or event["ranks"] > 2)
         )
         assert ("bare" in event["seconds"]) == ("writers" in event)
+        assert ("bare_held" in event["seconds"]) == ("writers" in event)
     report = (out / "report.md").read_text()
     assert "Rank counts: 1, 2." in report
     for name in ("phases", "sizes", "ladder", "offsets", "ratio"):

@@ -109,7 +109,13 @@ def test_restarts_are_judged_by_the_slowest_reader() -> None:
             "section": "restart",
             "ranks": ranks,
             "writers": 4,
-            "seconds": {"total": read + 9, "read": read, "shuffle": 9, "bare": 0.08},
+            "seconds": {
+                "total": read + 9,
+                "read": read,
+                "shuffle": 9,
+                "bare": 0.08,
+                "bare_held": 0.09,
+            },
         }
 
     rows = saving.judge_restarts(Results(events=[restart(1, 0.1), restart(7, 0.2)]))
@@ -123,6 +129,7 @@ def test_restarts_are_judged_by_the_slowest_reader() -> None:
     assert "128 MB of rows in 4 MB" in next(row for row in found if row.point == "5c").measured
     assert verdicts(found)["5c"] == "missed by 95%"
     assert verdicts(found)["5c'"] == "met"
+    assert [row.point for row in found if row.point.endswith("*")] == ["5a*", "5b*"]
 
 
 def test_streams_are_judged_for_every_closure() -> None:

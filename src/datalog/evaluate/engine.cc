@@ -101,6 +101,14 @@ class Engine {
     return {};
   }
 
+  // With the values of the program itself.
+  Status open_dictionary() {
+    announce_shapes(state_.program, state_.dictionary);
+    intern_constants(state_.program, state_.dictionary);
+    if (!state_.comm.shares_memory() || state_.is_single()) return {};
+    return join_tables(state_.comm, state_.dictionary);
+  }
+
   Status run_all() {
     STRATALOG_RETURN_IF_ERROR(settle_exchange_time());
     for (RelationId r = 0; r < state_.relations.size(); ++r)
@@ -115,10 +123,7 @@ class Engine {
     if (resumed) position_ = *resumed;
     if (state_.addition && state_.comm.rank() == 0 && state_.hooks.notice)
       for (const std::string& line : describe_addition(state_, added_)) state_.hooks.notice(line);
-    announce_shapes(state_.program, state_.dictionary);
-    intern_constants(state_.program, state_.dictionary);
-    if (state_.comm.shares_memory() && !state_.is_single())
-      STRATALOG_RETURN_IF_ERROR(join_tables(state_.comm, state_.dictionary));
+    STRATALOG_RETURN_IF_ERROR(open_dictionary());
     state_.times.restore = watch.lap();
 
     tell(Phase::kLoading);

@@ -113,6 +113,9 @@ TEST(RawPeer, RanksWriteAndReadTheirBytesAndEmptyOnesTakePart) {
       EXPECT_EQ(read.bytes, write.bytes);
       STRATALOG_ASSIGN_OR_RETURN(const RawRead shared, read_folder_raw(comm, *store, "."));
       EXPECT_EQ(shared.bytes, write.bytes);
+      STRATALOG_ASSIGN_OR_RETURN(const RawRead held,
+                                 read_folder_raw(comm, *store, ".", RawInto::kOwnMemory));
+      EXPECT_EQ(held.bytes, write.bytes);
       return Status::ok();
     });
     EXPECT_TRUE(ran.is_ok()) << ran.to_string();

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory at hand before a run is timed.
+
+The host of a virtual machine takes back what nobody has used for a second or more, and hands it
+out again at a tenth of the speed of memory: 0.4 GB/s on one such machine, and 5.3 GB/s where it was
+used just before. A run after a pause would pay that, and one that needs more memory pays more.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+
+HUGE_PAGE = 2 << 20
+MOST_OF_FREE = 0.6
+
+
+def warm(size: int) -> None:
+    """Touches so many bytes, no more than most of what is free, and frees them."""
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    size = min(size, int(free * MOST_OF_FREE)) // HUGE_PAGE * HUGE_PAGE
+    if size <= 0:
+        return
+    with mmap.mmap(-1, size) as memory:
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            try:
+                memory.madvise(mmap.MADV_HUGEPAGE)
+            except OSError:
+                return  # without huge pages this takes longer than it saves
+        for at in range(0, size, HUGE_PAGE):
+            memory[at] = 1
