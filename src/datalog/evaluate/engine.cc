@@ -101,6 +101,13 @@ class Engine {
     return {};
   }
 
+  void open_relations() {
+    for (RelationId r = 0; r < state_.relations.size(); ++r)
+      state_.relations[r].arity =
+          static_cast<std::uint32_t>(state_.program.relations[r].attributes.size());
+    open_equivalences(state_);
+  }
+
   // With the values of the program itself.
   Status open_dictionary() {
     announce_shapes(state_.program, state_.dictionary);
@@ -111,10 +118,7 @@ class Engine {
 
   Status run_all() {
     STRATALOG_RETURN_IF_ERROR(settle_exchange_time());
-    for (RelationId r = 0; r < state_.relations.size(); ++r)
-      state_.relations[r].arity =
-          static_cast<std::uint32_t>(state_.program.relations[r].attributes.size());
-    open_equivalences(state_);
+    open_relations();
     Stopwatch watch;
     STRATALOG_RETURN_IF_ERROR(look_for_added_facts());
     if (may_restore()) tell(Phase::kRestoring);
