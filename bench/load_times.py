@@ -5,7 +5,7 @@
 Pairs of numbers in random and in ascending order, 64-bit numbers, symbols of few and of many
 different texts, and gzip, each in files that double in size. The time is that of the whole
 process less that of the same program on an empty file, so it includes sorting the tuples into
-their index. Medians of --repeats runs in turns. Writes OUT.json and OUT.md.
+their index. Medians of --repeats runs in turns, --before another build. Writes OUT.json and OUT.md.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ import gzip
 import json
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-import warm_memory
-from peers import ROOT, machine
+from peers import ROOT, machine, run_to_end
 
 Lines = Iterator[str]
 
@@ -76,63 +75,82 @@ def prepare(folder: Path, kind: str, rows: int) -> int:
     return len(text)
 
 
-def seconds(program: Path, folder: Path, threads: int) -> float:
+@dataclass
+class Loads:
+    """Runs of one program on one file."""
+
+    seconds: list[float] = field(default_factory=list)
+    peak_kib: list[int] = field(default_factory=list)
+
+
+def load(program: Path, folder: Path, threads: int, loads: Loads) -> None:
     command = [str(program), "run", str(folder / "load.dl"), "-F", str(folder), "-q"]
-    warm_memory.warm(1 << 30)
-    begin = time.perf_counter()
-    subprocess.run([*command, "-j", str(threads)], check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - begin
+    run = run_to_end([*command, "-j", str(threads)])
+    if run.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} ended with {run.returncode}")
+    loads.seconds.append(run.wall_seconds)
+    loads.peak_kib.append(run.peak_kib)
+
+
+def page(found: list[dict[str, Any]], is_beside: bool) -> str:
+    """`is_beside`: with columns for another program."""
+    head = ["facts", "rows", "MB", "threads", "s", "MB/s", "MiB"]
+    if is_beside:
+        head += ["before s", "ratio", "before MiB"]
+    lines = [f"| {' | '.join(head)} |", f"|---|{'--:|' * (len(head) - 1)}"]
+    for row in found:
+        cells = [row["kind"], f"{row['rows']:,}", f"{row['bytes'] / 1e6:.0f}", str(row["threads"])]
+        cells += [f"{row['seconds']:.3f}", f"{row['mb_per_second']:.0f}", f"{row['peak_mib']:.0f}"]
+        if is_beside:
+            cells.append(f"{row['before_seconds']:.3f}")
+            cells.append(f"{row['seconds'] / row['before_seconds']:.2f}")
+            cells.append(f"{row['before_peak_mib']:.0f}")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", type=Path, default=ROOT / "build" / "stratalog")
+    parser.add_argument("--before", type=Path, help="another program, in turns with it")
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 2_000_000, 4_000_000])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--out", type=Path, required=True, help="OUT.json and OUT.md")
     options = parser.parse_args()
-    found = []
+    programs = [options.program, *([options.before] if options.before else [])]
+    found: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as name:
         cases = []
         for kind in KINDS:
             for rows in [0, *options.rows]:
                 folder = Path(name) / f"{kind}-{rows}".replace(" ", "_")
                 cases.append((kind, rows, folder, prepare(folder, kind, rows)))
-        times: dict[tuple[str, int, int], list[float]] = {}
+        loads: dict[tuple[str, int, int, Path], Loads] = {}
         for _ in range(options.repeats):
             for kind, rows, folder, _size in cases:
                 for threads in options.threads:
-                    taken = seconds(options.program, folder, threads)
-                    times.setdefault((kind, rows, threads), []).append(taken)
+                    for program in programs:
+                        key = (kind, rows, threads, program)
+                        load(program, folder, threads, loads.setdefault(key, Loads()))
         for kind, rows, _folder, size in cases:
-            for threads in options.threads:
-                start = statistics.median(times[kind, 0, threads])
-                taken = statistics.median(times[kind, rows, threads]) - start
-                if rows:
-                    rate = size / 1e6 / taken
-                    found.append((kind, rows, size, threads, taken, rate))
-    document = {
-        "machine": machine(),
-        "command": sys.argv,
-        "rows": [
-            dict(
-                zip(
-                    ("kind", "rows", "bytes", "threads", "seconds", "mb_per_second"),
-                    row,
-                    strict=True,
-                )
-            )
-            for row in found
-        ],
-    }
+            for threads in options.threads if rows else []:
+                row: dict[str, Any] = {
+                    "kind": kind,
+                    "rows": rows,
+                    "bytes": size,
+                    "threads": threads,
+                }
+                for prefix, program in zip(("", "before_"), programs, strict=False):
+                    own = loads[kind, rows, threads, program]
+                    start = statistics.median(loads[kind, 0, threads, program].seconds)
+                    row[f"{prefix}seconds"] = statistics.median(own.seconds) - start
+                    row[f"{prefix}peak_mib"] = statistics.median(own.peak_kib) / 1024
+                row["mb_per_second"] = size / 1e6 / row["seconds"]
+                found.append(row)
+    document = {"machine": machine(), "command": sys.argv, "rows": found}
     options.out.with_suffix(".json").write_text(json.dumps(document, indent=1) + "\n")
-    table = ["| facts | rows | MB | threads | s | MB/s |", "|---|--:|--:|--:|--:|--:|"]
-    table += [
-        f"| {kind} | {rows:,} | {size / 1e6:.0f} | {threads} | {taken:.3f} | {rate:.0f} |"
-        for kind, rows, size, threads, taken, rate in found
-    ]
-    text = "# Loading text facts\n\n" + f"Machine: {machine()}\n\n" + "\n".join(table) + "\n"
+    text = f"# Loading text facts\n\nMachine: {machine()}\n\n" + page(found, len(programs) > 1)
     options.out.with_suffix(".md").write_text(text)
     print(text)
     return 0
