@@ -67,12 +67,17 @@ def prepare(folder: Path, kind: str, rows: int) -> int:
     folder.mkdir()
     options = '(compress=true, filename="r.facts.gz")' if is_packed else ""
     (folder / "load.dl").write_text(f".decl r({attributes})\n.input r{options}\n.printsize r\n")
-    text = "".join(lines(rows)).encode()
-    if is_packed:
-        (folder / "r.facts.gz").write_bytes(gzip.compress(text, 1))
-    else:
-        (folder / "r.facts").write_bytes(text)
-    return len(text)
+    # Line by line: a child's peak memory is at least what its parent had when it began.
+    size = 0
+    with (
+        gzip.open(folder / "r.facts.gz", "wt", compresslevel=1)
+        if is_packed
+        else (folder / "r.facts").open("w")
+    ) as out:
+        for line in lines(rows):
+            out.write(line)
+            size += len(line)
+    return size
 
 
 @dataclass
