@@ -186,7 +186,7 @@ class EndedRun:
         return self.returncode == 0 and all(found.get(k) == str(v) for k, v in sizes.items())
 
 
-FIRST_PEAK = 2 << 30  # bytes that a run may have of which nothing is known
+FIRST_PEAK = 256 << 20  # bytes that a run may have of which nothing is known
 _peaks: dict[str, int] = {}  # bytes, by command
 
 

@@ -3,13 +3,15 @@
 
 The host of a virtual machine takes back what nobody has used for a second or more, and hands it
 out again at a tenth of the speed of memory: 0.4 GB/s on one such machine, and 5.3 GB/s where it was
-used just before. A run after a pause would pay that, and one that needs more memory pays more.
+used just before. A run after a pause would pay that, and one that needs more memory pays more. As a
+program: the speed at which memory is touched after pauses, GB/s.
 """
 
 from __future__ import annotations
 
 import mmap
 import os
+import time
 
 HUGE_PAGE = 2 << 20
 MOST_OF_FREE = 0.6
@@ -21,7 +23,8 @@ def warm(size: int) -> None:
     size = min(size, int(free * MOST_OF_FREE)) // HUGE_PAGE * HUGE_PAGE
     if size <= 0:
         return
-    with mmap.mmap(-1, size) as memory:
+    # Shared memory, which is Python's own choice, has no huge pages.
+    with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
         if hasattr(mmap, "MADV_HUGEPAGE"):
             try:
                 memory.madvise(mmap.MADV_HUGEPAGE)
@@ -29,3 +32,16 @@ def warm(size: int) -> None:
                 return  # without huge pages this takes longer than it saves
         for at in range(0, size, HUGE_PAGE):
             memory[at] = 1
+
+
+def main() -> None:
+    size = 4 << 30
+    for pause in (0, 0, 1, 3, 10, 30, 0):
+        time.sleep(pause)
+        begin = time.perf_counter()
+        warm(size)
+        print(f"after {pause} s: {size / 1e9 / (time.perf_counter() - begin):.2f} GB/s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
