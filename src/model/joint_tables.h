@@ -5,6 +5,8 @@
 // the next meeting. Collective.
 #pragma once
 
+#include <string_view>
+
 #include "base/memory_end.h"
 #include "comm/comm.h"
 #include "model/value_dictionary.h"
@@ -14,11 +16,14 @@ namespace stratalog {
 // Requires comm.shares_memory() and equal dictionaries. Those that are joint stay so.
 Status join_tables(Comm& comm, ValueDictionary& shared);
 
-// One rank's change of the joint tables, `change`, which returns a Status, while the others wait.
-// All ranks get its verdict, NoSpace with `no_memory` where memory ended.
+// What all ranks would do alike to their tables, `change`, which returns a Status: done by each, or
+// to joint ones by one rank while the others wait. Those get its verdict, NoSpace where memory
+// ended.
 template <typename Change>
-Status change_for_all(Comm& comm, std::string_view no_memory, Change&& change) {
-  return agree(comm, comm.rank() == 0 ? or_no_space(no_memory, change) : Status::ok());
+Status change_tables(Comm& comm, const ValueDictionary& shared, Change&& change) {
+  if (!shared.is_joint()) return change();
+  constexpr std::string_view kNoMemory = "not enough memory for new symbols and large numbers";
+  return agree(comm, comm.rank() == 0 ? or_no_space(kNoMemory, change) : Status::ok());
 }
 
 }  // namespace stratalog

@@ -162,11 +162,9 @@ bool SymbolTable::put(std::uint32_t tag, Cell id, std::size_t end) {
 }
 
 void SymbolTable::put(std::uint32_t tag, Cell id) {
-  if (!put(tag, id, slots_.size()) && !slots_.empty()) {
-    std::size_t i = 0;
-    while (slots_[i].id_plus_one != 0) ++i;
-    slots_[i] = {.tag = tag, .id_plus_one = id + 1};
-  }
+  std::size_t i = slot_of(tag);
+  while (slots_[i].id_plus_one != 0) i = (i + 1) & (slots_.size() - 1);
+  slots_[i] = {.tag = tag, .id_plus_one = id + 1};
 }
 
 Cell SymbolTable::intern(std::string_view text, std::uint64_t text_hash) {

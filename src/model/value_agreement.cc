@@ -24,7 +24,6 @@ using Texts = std::vector<std::string_view>;
 // Up to here everybody sorts everything: cheaper than two more collectives.
 constexpr std::uint64_t kSmallUnionBytes = std::uint64_t{1} << 18;
 constexpr std::uint64_t kSamplesPerRank = 64;
-constexpr std::string_view kNoMemoryForNew = "not enough memory for new symbols and large numbers";
 
 void append_text(Bytes& packed, std::string_view text) {
   const auto length = static_cast<std::uint32_t>(text.size());
@@ -147,18 +146,15 @@ Status agree_on_symbols(Comm& comm, ValueDictionary& shared, const NewValues& mi
   }
   Received received;
   STRATALOG_ASSIGN_OR_RETURN(const Texts all, unite(comm, texts, total_bytes, received));
-  const auto add = [&](SymbolTable& table) -> Status {
+  const auto add = [&]() -> Status {
     STRATALOG_RETURN_IF_ERROR(check_room(shared, all.size(), 0));
+    SymbolTable& table = shared.joint_symbols();
     table.reserve(all.size());
     std::vector<Cell> ids(all.size());
     table.intern_all(all, ids.data());
     return Status::ok();
   };
-  if (shared.is_joint())
-    STRATALOG_RETURN_IF_ERROR(
-        change_for_all(comm, kNoMemoryForNew, [&] { return add(shared.joint_symbols()); }));
-  else
-    STRATALOG_RETURN_IF_ERROR(add(shared.own_symbols()));
+  STRATALOG_RETURN_IF_ERROR(change_tables(comm, shared, add));
   shared.symbols().find_all(texts, cells.data());
   return Status::ok();
 }
@@ -201,21 +197,17 @@ Status agree_on_wides(Comm& comm, ValueDictionary& shared, const NewValues& mine
   Received received;
   STRATALOG_ASSIGN_OR_RETURN(const Texts all,
                              unite(comm, std::move(texts), total_count * 8, received));
-  const auto add = [&](WideTable& table) -> Status {
+  const auto add = [&]() -> Status {
     STRATALOG_RETURN_IF_ERROR(check_room(shared, 0, all.size()));
     for (const std::string_view text : all) {
       std::uint64_t bits = 0;
       if (text.size() != sizeof(bits)) return Status::internal("new values: cut number");
       std::memcpy(&bits, text.data(), sizeof(bits));
-      table.intern(__builtin_bswap64(bits));
+      shared.joint_wides().intern(__builtin_bswap64(bits));
     }
     return Status::ok();
   };
-  if (shared.is_joint())
-    STRATALOG_RETURN_IF_ERROR(
-        change_for_all(comm, kNoMemoryForNew, [&] { return add(shared.joint_wides()); }));
-  else
-    STRATALOG_RETURN_IF_ERROR(add(shared.own_wides()));
+  STRATALOG_RETURN_IF_ERROR(change_tables(comm, shared, add));
   cells.resize(mine.wides().size());
   shared.wides().find_all(mine.wides().values(), cells.data());
   for (Cell& cell : cells) cell += kWideBase;

@@ -200,9 +200,16 @@ Cell NewValues::symbol(std::string_view text, std::uint64_t text_hash) {
   return kProvisionalSymbolBase + symbols_.intern(text, text_hash);
 }
 
-void NewValues::find_symbols(std::span<const SymbolTable::Sought> texts, Cell* cells) const {
-  shared_->symbols().find_all(texts, cells);
-  find_missing(symbols_, texts, kProvisionalSymbolBase, cells);
+void NewValues::symbols(std::span<const SymbolTable::Sought> texts, Cell* cells) {
+  // Where those that were not found belong is still near the processor when they get there.
+  constexpr std::size_t kAtOnce = 256;
+  for (; !texts.empty(); texts = texts.subspan(std::min(texts.size(), kAtOnce)), cells += kAtOnce) {
+    const auto some = texts.first(std::min(texts.size(), kAtOnce));
+    shared_->symbols().find_all(some, cells);
+    find_missing(symbols_, some, kProvisionalSymbolBase, cells);
+    for (std::size_t i = 0; i < some.size(); ++i)
+      if (cells[i] == SymbolTable::kNotThere) cells[i] = symbol(some[i].text, some[i].hash);
+  }
 }
 
 void NewValues::find_wides(std::span<const std::uint64_t> bits, Cell* cells) const {

@@ -37,7 +37,7 @@ class ValueDictionary {
   // To be changed by this rank: copies from now on, where they were those of several.
   SymbolTable& own_symbols() { return leave_joint_tables(), *symbols_; }
   WideTable& own_wides() { return leave_joint_tables(), *wides_; }
-  // To be changed while no other rank looks. Requires is_joint().
+  // Of all ranks if is_joint(): to be changed while none of the others looks.
   SymbolTable& joint_symbols() { return *symbols_; }
   WideTable& joint_wides() { return *wides_; }
   // Whether symbols and numbers are in tables of all ranks.
@@ -127,11 +127,11 @@ class NewValues {
   Cell symbol(std::string_view text) { return symbol(text, SymbolTable::hash(text)); }
   // The same where the caller has the hash at hand.
   Cell symbol(std::string_view text, std::uint64_t text_hash);
-  // The cells that symbol() would give to many texts, in less time; SymbolTable::kNotThere for
-  // those for which it would make one. `cells` has room for as many.
-  void find_symbols(std::span<const SymbolTable::Sought> texts, Cell* cells) const;
+  // symbol() of many texts, one after the other, in less time. `cells` has room for as many.
+  void symbols(std::span<const SymbolTable::Sought> texts, Cell* cells);
   Cell number(std::uint64_t bits) { return is_narrow(bits) ? narrow_cell(bits) : wide(bits); }
-  // The same for number() and bits that are not narrow.
+  // The cells that number() would give to many bits that are not narrow, in less time; kNotThere
+  // for those for which it would make one. `cells` has room for as many.
   void find_wides(std::span<const std::uint64_t> bits, Cell* cells) const;
   Cell record(ShapeId shape, std::span<const Cell> cells);
   // The cell of a record that all ranks know, kNoRecordCell if there is none: no relation holds it.

@@ -107,10 +107,7 @@ bool WideTable::put(std::uint32_t tag, std::uint32_t id, std::size_t end) {
 }
 
 void WideTable::put(std::uint32_t tag, std::uint32_t id) {
-  if (put(tag, id, slots_.size()) || slots_.empty()) return;
-  std::size_t i = 0;
-  while (slots_[i] != 0) ++i;
-  slots_[i] = id + 1;
+  slots_[first_empty(slot_of(tag))] = id + 1;
 }
 
 void WideTable::set_slots(std::size_t count) {
@@ -121,11 +118,6 @@ void WideTable::set_slots(std::size_t count) {
 
 // For the values from `first` on, which have none.
 void WideTable::fill_slots(std::size_t first) {
-  const std::size_t mask = slots_.size() - 1;
-  const auto first_empty = [&](std::size_t at) {
-    while (slots_[at] != 0) at = (at + 1) & mask;
-    return at;
-  };
   std::array<std::size_t, kAtOnce> empty;  // NOLINT: filled as far as it is read
   for (std::size_t at = first; at < values_.size(); at += kAtOnce) {
     const std::size_t count = std::min(values_.size() - at, kAtOnce);

@@ -68,6 +68,11 @@ class WideTable {
 
   std::size_t first_slot(std::uint64_t bits) const { return slot_of(tag(bits)); }
   std::size_t locate(std::uint64_t bits) const;
+  // From this slot on, and then from the beginning. There is one.
+  std::size_t first_empty(std::size_t at) const {
+    while (slots_[at] != 0) at = (at + 1) & (slots_.size() - 1);
+    return at;
+  }
   void set_slots(std::size_t count);  // a power of two
   void fill_slots(std::size_t first);
 

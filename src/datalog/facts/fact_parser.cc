@@ -24,8 +24,6 @@ constexpr std::uint64_t kLargestPlainNumber = std::numeric_limits<std::int64_t>:
 // Rows that are parsed before they go to the ends of the columns together: these grow as vectors
 // do, and what a block of text holds stays in cache until then.
 constexpr std::size_t kStagedRows = 1024;
-// Where those that were not found belong is still near the processor when they get there.
-constexpr std::size_t kSymbolsAtOnce = 256;
 
 BracketUse bracket_use(const Relation& relation, const FactFormat& format) {
   const bool is_structured =
@@ -148,13 +146,7 @@ void FactParser::begin_stage() {
 void FactParser::number_staged_symbols() {
   const std::size_t columns = symbol_columns_.size();
   const auto symbols = std::span(staged_symbols_).first(staged_rows_ * columns);
-  for (std::size_t begin = 0; begin < symbols.size(); begin += kSymbolsAtOnce) {
-    const auto some = symbols.subspan(begin, std::min(symbols.size() - begin, kSymbolsAtOnce));
-    const auto cells = std::span(symbol_cells_).subspan(begin, some.size());
-    values_.find_symbols(some, cells.data());
-    for (std::size_t i = 0; i < some.size(); ++i)
-      if (cells[i] == SymbolTable::kNotThere) cells[i] = values_.symbol(some[i].text, some[i].hash);
-  }
+  values_.symbols(symbols, symbol_cells_.data());
   for (std::size_t k = 0; k < columns; ++k) {
     Cell* const column = staged_.data() + (symbol_columns_[k] * kStagedRows);
     for (std::size_t row = 0; row < staged_rows_; ++row)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #ifdef STRATALOG_HAS_LIBDEFLATE
@@ -67,8 +68,9 @@ class WholeMembers final : public GzipMembers {
     std::uint32_t last = 0;
     std::memcpy(&last, packed_.data() + packed_.size() - kSizeBytes, kSizeBytes);
     room_ = last > room_ && last <= most ? last : std::min<std::uint64_t>(most, room_ * 2);
-    text_ = std::make_unique_for_overwrite<char[]>(room_);
-    return true;
+    text_.reset();  // before there is another one
+    text_.reset(new (std::nothrow) char[room_]);
+    return text_ != nullptr;
   }
 
   std::vector<std::byte> packed_;

@@ -12,23 +12,10 @@
 
 #include "model/ordered_agreement.h"
 #include "model/value_agreement.h"
+#include "unit/model/dictionary_contents.h"
 
 namespace stratalog {
 namespace {
-
-struct Contents {
-  std::vector<std::string> texts;
-  std::vector<std::uint64_t> wides;
-  friend bool operator==(const Contents&, const Contents&) = default;
-};
-
-Contents contents_of(const ValueDictionary& dictionary) {
-  Contents contents;
-  for (Cell id = 0; id < dictionary.symbols().size(); ++id)
-    contents.texts.emplace_back(dictionary.text(id));
-  contents.wides.assign(dictionary.wides().values().begin(), dictionary.wides().values().end());
-  return contents;
-}
 
 // Of a few new values, or of many, some of which others have, too.
 Status agree_once(Comm& comm, ValueDictionary& dictionary, int round) {
@@ -48,9 +35,9 @@ Status agree_once(Comm& comm, ValueDictionary& dictionary, int round) {
 
 TEST(JointTables, RoundsOfReadAndMadeValues) {
   for (const int ranks : {2, 3, 7}) {
-    std::vector<std::vector<Contents>> by_space(2);  // after each round
+    std::vector<std::vector<DictionaryContents>> by_space(2);  // after each round
     for (const AddressSpace space : {AddressSpace::kSeparate, AddressSpace::kShared}) {
-      std::vector<Contents>& found = by_space[space == AddressSpace::kShared ? 1 : 0];
+      std::vector<DictionaryContents>& found = by_space[space == AddressSpace::kShared ? 1 : 0];
       const auto run = [&](Comm& comm) -> Status {
         ValueDictionary dictionary;
         dictionary.encode_symbol("constant");
@@ -58,9 +45,9 @@ TEST(JointTables, RoundsOfReadAndMadeValues) {
           STRATALOG_RETURN_IF_ERROR(agree_once(comm, dictionary, round));
           EXPECT_EQ(dictionary.is_joint(), space == AddressSpace::kShared);
           EXPECT_EQ(dictionary.symbols().find("constant"), 0U);
-          const Contents mine = contents_of(dictionary);
-          for (Cell id = 0; id < mine.texts.size(); ++id)
-            EXPECT_EQ(dictionary.symbols().find(mine.texts[id]), id);
+          const DictionaryContents mine = contents_of(dictionary);
+          for (Cell id = 0; id < mine.symbols.size(); ++id)
+            EXPECT_EQ(dictionary.symbols().find(mine.symbols[id]), id);
           STRATALOG_RETURN_IF_ERROR(comm.barrier());
           if (comm.rank() == 0) found.push_back(mine);
           STRATALOG_RETURN_IF_ERROR(comm.barrier());

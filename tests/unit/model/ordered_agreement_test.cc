@@ -10,6 +10,7 @@
 #include <string>
 
 #include "model/multiset_hash.h"
+#include "unit/model/dictionary_contents.h"
 
 namespace stratalog {
 namespace {
@@ -26,21 +27,7 @@ std::uint64_t number_at(std::uint64_t part, std::uint64_t at, std::uint64_t leng
   return (1ULL << 40) + (splitmix64((part * 7919) + at) % (length + 1));
 }
 
-struct Ids {
-  std::vector<std::string> symbols;
-  std::vector<std::uint64_t> wides;
-  friend bool operator==(const Ids&, const Ids&) = default;
-};
-
-Ids ids_of(const ValueDictionary& dictionary) {
-  Ids ids;
-  for (Cell id = 0; id < dictionary.symbols().size(); ++id)
-    ids.symbols.emplace_back(dictionary.text(id));
-  ids.wides.assign(dictionary.wides().values().begin(), dictionary.wides().values().end());
-  return ids;
-}
-
-Ids read_alone(std::uint64_t length) {
+DictionaryContents read_alone(std::uint64_t length) {
   ValueDictionary dictionary;
   dictionary.encode_symbol("constant");
   NewValues values = NewValues::of_only_rank(dictionary);
@@ -50,11 +37,11 @@ Ids read_alone(std::uint64_t length) {
       values.number(number_at(part, at, length));
     }
   EXPECT_EQ(values.size(), DictionarySize{});
-  return ids_of(dictionary);
+  return contents_of(dictionary);
 }
 
 // Each rank reads its stretch of each part; the second part is the last rank's alone.
-Status read_share(Comm& comm, std::uint64_t length, Ids& ids) {
+Status read_share(Comm& comm, std::uint64_t length, DictionaryContents& ids) {
   const auto rank = static_cast<std::uint64_t>(comm.rank());
   const auto ranks = static_cast<std::uint64_t>(comm.size());
   ValueDictionary dictionary;
@@ -84,7 +71,7 @@ Status read_share(Comm& comm, std::uint64_t length, Ids& ids) {
     if (dictionary.text(remapping.symbol(cell)) != text) return Status::internal("not " + text);
   for (const auto& [bits, cell] : numbers)
     if (dictionary.decode(remapping.number(cell)) != bits) return Status::internal("number");
-  ids = ids_of(dictionary);
+  ids = contents_of(dictionary);
   std::uint64_t bytes = 0;
   for (const std::string& text : ids.symbols) bytes += text.size();
   EXPECT_EQ(dictionary.symbols().text_bytes(), bytes);
@@ -93,11 +80,11 @@ Status read_share(Comm& comm, std::uint64_t length, Ids& ids) {
 
 TEST(OrderedAgreement, IdsAreThoseOfOneReader) {
   for (const std::uint64_t length : {0U, 1U, 2U, 60U, 30000U}) {
-    const Ids expected = read_alone(length);
+    const DictionaryContents expected = read_alone(length);
     EXPECT_EQ(expected.symbols.front(), "constant");
     for (const AddressSpace space : {AddressSpace::kSeparate, AddressSpace::kShared})
       for (const int ranks : {1, 2, 3, 4, 7}) {
-        std::vector<Ids> found(static_cast<std::size_t>(ranks));
+        std::vector<DictionaryContents> found(static_cast<std::size_t>(ranks));
         const Status status = sim_run(
             ranks,
             [&](Comm& comm) {
@@ -105,7 +92,7 @@ TEST(OrderedAgreement, IdsAreThoseOfOneReader) {
             },
             space);
         EXPECT_TRUE(status.is_ok()) << status.to_string();
-        for (const Ids& ids : found)
+        for (const DictionaryContents& ids : found)
           EXPECT_TRUE(ids == expected) << ranks << " ranks, " << length << " values";
       }
   }
@@ -154,7 +141,7 @@ TEST(OrderedAgreement, NumbersThatHaveOnePlace) {
         const std::vector<DictionarySize> ends = {values.size()};
         const auto agreed = agree_on_values_in_order(comm, dictionary, values, ends);
         STRATALOG_RETURN_IF_ERROR(agreed.status());
-        EXPECT_EQ(ids_of(dictionary).wides, expected) << ranks << " ranks";
+        EXPECT_EQ(contents_of(dictionary).wides, expected) << ranks << " ranks";
         for (std::uint32_t id = 0; id < kNumbers; ++id)
           EXPECT_EQ(dictionary.wides().find(expected[id]), id);
         return comm.barrier();
