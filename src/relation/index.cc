@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/radix_sort.h"
+#include "relation/sorted_cells.h"
 
 namespace stratalog {
 namespace {
@@ -122,12 +123,16 @@ bool Index::unite_short(std::span<const std::uint64_t> cells, std::span<const Qu
     all = {to, unite_sorted(all, queued.set->array(), to)};
     std::swap(to, next);
   }
-  // What is kept is written over what comes next, at most.
   fresh_.resize(all.size());
   std::size_t kept = 0;
-  for (const Cell cell : all) {
-    fresh_[kept] = cell;
-    kept += present.contains(cell) ? 0 : 1;
+  if (present.form() != IntSet::Form::kBitmap) {
+    kept = subtract_sorted(all, present.array(), fresh_.data());
+  } else {
+    // What is kept is written over what comes next, at most.
+    for (const Cell cell : all) {
+      fresh_[kept] = cell;
+      kept += present.contains(cell) ? 0 : 1;
+    }
   }
   fresh_.resize(kept);
   return true;

@@ -8,6 +8,10 @@
 #include <cstdint>
 #include <span>
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #include "model/cell.h"
 
 namespace stratalog {
@@ -48,6 +52,49 @@ inline std::size_t unite_sorted(std::span<const Cell> a, std::span<const Cell> b
   while (x != x_end) *out++ = *x++;
   while (y != y_end) *out++ = *y++;
   return static_cast<std::size_t>(out - begin);
+}
+
+// Whether one of eight cells is `cell`.
+inline bool is_among_eight(const Cell* eight, Cell cell) {
+#if defined(__AVX2__)
+  const __m256i cells = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(eight));
+  const __m256i equal = _mm256_cmpeq_epi32(cells, _mm256_set1_epi32(static_cast<int>(cell)));
+  return _mm256_testz_si256(equal, equal) == 0;
+#else
+  bool found = false;
+  for (std::size_t i = 0; i < 8; ++i) found |= eight[i] == cell;
+  return found;
+#endif
+}
+
+// Up to so many cells are passed by eight at a time, more are searched.
+inline constexpr std::size_t kPassedByEight = 256;
+
+// What of `a` is not in `b`, both ascending, goes to `out`, which has room for `a` and may be where
+// that lies. Returns its size.
+inline std::size_t subtract_sorted(std::span<const Cell> a, std::span<const Cell> b, Cell* out) {
+  std::size_t kept = 0;
+  const Cell* from = b.data();
+  std::size_t left = b.size();
+  const bool is_long = left > kPassedByEight;
+  for (const Cell cell : a) {
+    bool found = false;
+    if (is_long) {
+      const std::size_t below = count_below({from, left}, cell);
+      from += below;
+      left -= below;
+      found = left > 0 && *from == cell;
+    } else {
+      for (; left > 8 && from[7] < cell; left -= 8) from += 8;
+      if (left >= 8)
+        found = is_among_eight(from, cell);
+      else
+        for (std::size_t i = 0; i < left; ++i) found |= from[i] == cell;
+    }
+    out[kept] = cell;
+    kept += found ? 0 : 1;
+  }
+  return kept;
 }
 
 }  // namespace stratalog

@@ -11,8 +11,6 @@ namespace {
 
 // So many sets of one owner are united before more come.
 constexpr std::size_t kMostBoxSets = 1U << 20;
-// And so many bytes of sets that were made on the way.
-constexpr std::uint64_t kMostBoxHeldBytes = 64U << 20;
 // Sets up to this size go as tuples.
 constexpr std::uint64_t kBoxedAsTuples = 3;
 // Also those that could be borrowed, if tuples are no wider: they are quickly sorted, and take less
@@ -53,11 +51,13 @@ void JointBox::add_set(std::span<const Cell> prefix, const IntSet* set) {
   Part& part = parts_[owner_of_key(prefix)];
   part.prefixes.append(prefix);
   part.sets.append(set);
+  ++added_;
 }
 
 void JointBox::add_view(std::span<const Cell> prefix, const SetView& set) {
   if (set.count <= kBoxedAsTuples) {
     Cell* to = parts_[owner_of_key(prefix)].tuples.extend(set.count * order_.size());
+    added_ += set.count * order_.size();
     walk_set(set, [&](Cell cell) {
       for (const Cell known : prefix) *to++ = known;
       *to++ = cell;
@@ -80,6 +80,7 @@ void JointBox::add_each(std::span<Cell> tuple, std::uint32_t at, const SetView& 
   // All have one owner.
   const std::size_t arity = tuple.size();
   Cell* to = parts_[owner_of_key(tuple)].tuples.extend(set.count * arity);
+  added_ += set.count * arity;
   walk_set(set, [&](Cell cell) {
     tuple[at] = cell;
     for (std::size_t i = 0; i < arity; ++i) to[i] = tuple[i];
@@ -88,7 +89,7 @@ void JointBox::add_each(std::span<Cell> tuple, std::uint32_t at, const SetView& 
 }
 
 bool JointBox::is_large() const {
-  return held_bytes_ >= kMostBoxHeldBytes || std::ranges::any_of(parts_, [&](const Part& part) {
+  return held_bytes_ >= kMostHeldBytes || std::ranges::any_of(parts_, [&](const Part& part) {
            return part.limit.is_reached(part.tuples.size() / order_.size()) ||
                   part.sets.size() >= kMostBoxSets;
          });

@@ -31,7 +31,10 @@ class JointBox {
   // Whether a whole set has one owner.
   bool takes_sets() const { return key_in_prefix_; }
   // `tuple` in index order.
-  void add(std::span<const Cell> tuple) { parts_[owner_of_key(tuple)].tuples.append(tuple); }
+  void add(std::span<const Cell> tuple) {
+    parts_[owner_of_key(tuple)].tuples.append(tuple);
+    added_ += tuple.size();
+  }
   // `set` is borrowed until unite_parts(), of bound() too, or clear(); short ones of narrow tuples
   // go as these. Requires takes_sets().
   void add_set(std::span<const Cell> prefix, const IntSet* set);
@@ -42,6 +45,8 @@ class JointBox {
   // Whoever adds calls this after each set, and after some tuples: forgets duplicates in what has
   // become much, or unites it.
   void bound(SetAccumulator& scratch) {
+    if (added_ < kUnseen && held_bytes_ < kMostHeldBytes) return;
+    added_ = 0;
     if (is_large()) shorten(scratch);
   }
   // All that was added so far: no set stays borrowed.
@@ -67,6 +72,11 @@ class JointBox {
     QueueLimit limit;  // of `tuples`
   };
 
+  // Bytes of sets that were made on the way, before they are united.
+  static constexpr std::uint64_t kMostHeldBytes = std::uint64_t{64} << 20;
+  // A look at all parts takes longer than to add a set: so many cells and sets may come without.
+  static constexpr std::uint64_t kUnseen = 4096;
+
   // As owner_of in placement.h says; `tuple` may be a prefix that holds the key.
   std::size_t owner_of_key(std::span<const Cell> tuple) const {
     return scale_hash(hash_columns(tuple, key_places_), static_cast<std::uint32_t>(parts_.size()));
@@ -82,6 +92,7 @@ class JointBox {
   std::vector<Part> parts_;  // by owner
   std::deque<IntSet> held_sets_;
   std::uint64_t held_bytes_ = 0;
+  std::uint64_t added_ = 0;  // cells of tuples, and sets, since all parts were looked at
 };
 
 }  // namespace stratalog::datalog

@@ -12,6 +12,7 @@ namespace stratalog::datalog {
 Pipeline::Pipeline(Definition definition, ExpressionEvaluator& evaluator, BatchSink sink)
     : definition_(std::move(definition)), evaluator_(evaluator), sink_(std::move(sink)) {
   for (std::size_t s = 0; s < definition_.steps.size(); ++s) prepare_stage(s);
+  for (std::size_t s = 0; s < stages_.size(); ++s) prepare_image(s);
   prepare_witness();
   prepare_extreme();
   prepare_ranked();
@@ -206,7 +207,10 @@ Status Pipeline::flush(std::size_t s) {
   if (share_.by == ShareBy::kUndecided && share_.at == s + 1) decide_share(s + 1, stage.out);
   const bool parts_here = share_.by == ShareBy::kBindings && share_.at == s + 1;
   if (parts_here) keep_own_bindings(stage.out, stage.step->live_after);
-  if (stage.repeats && (parts_here || !stage.is_common)) stage.repeats->filter(stage.out);
+  // Images are united as they are made.
+  const bool are_images = s > 0 && takes_image(s - 1);
+  if (stage.repeats && !are_images && (parts_here || !stage.is_common))
+    stage.repeats->filter(stage.out);
   if (stage.out.rows == 0) return {};
   if (wants_one(s)) stage.out.rows = 1;
   STRATALOG_RETURN_IF_ERROR(evaluator_.go_on());

@@ -324,6 +324,16 @@ class Pipeline {
   // each.
   bool is_worth_filtering(std::size_t s) const;
   Status unite_carried(std::size_t s, const Batch& in, std::uint32_t row, std::uint32_t end);
+  Status make_room_for_union(std::size_t s);
+  const IntSet* take_union(Stage& stage) const;
+  // Sets under all elements of a row's set (pipeline_image.cc).
+  void prepare_image(std::size_t s);
+  bool takes_image(std::size_t s) const;
+  void find_images(Stage& next, std::span<Cell> key, std::uint32_t place,
+                   std::span<const Cell> cells) const;
+  Status bind_image(std::size_t s, const Batch& in, std::uint32_t in_row, std::uint32_t first,
+                    const SetView& view);
+  Status pass_images(std::size_t s, std::span<Cell> key, std::span<const Cell> cells);
   // Passes on what was made from the sets of step `s`, and forgets them once they are many.
   Status settle_made_sets(std::size_t s);
   bool only_binds(const Stage& stage) const;
@@ -388,6 +398,7 @@ class Pipeline {
   // The index that holds what the step looks for with this row's bindings.
   void find_indices(Stage& stage, const Batch& in, std::uint32_t width) const;
   void prefetch_keys(const Stage& stage, const Batch& in, std::uint32_t length) const;
+  static bool is_far(const Index& index);
   const Index& index_of(const Stage& stage, const Batch& in, std::uint32_t in_row) const;
   Cell expected(const ColumnUse& use, const Batch& in, std::uint32_t in_row) const;
 

@@ -92,23 +92,34 @@ bool Pipeline::is_worth_uniting(const Stage& stage, const Batch& in, std::uint32
   return sum <= kUnitedInAnyCase || 2 * (sum - largest) >= largest;
 }
 
-Status Pipeline::unite_carried(std::size_t s, const Batch& in, std::uint32_t row,
-                               std::uint32_t end) {
-  static const IntSet kNothing{};
+// So that sets can be united for step `s` before more than enough are.
+Status Pipeline::make_room_for_union(std::size_t s) {
   Stage& stage = *stages_[s];
-  if (stage.united_bytes > definition_.most_united_bytes) {
-    STRATALOG_RETURN_IF_ERROR(flush_from(s));
-    definition_.release_sets();
-    stage.united_sets.clear();
-    stage.united_bytes = 0;
-  }
-  for (std::uint32_t r = row; r < end; ++r) definition_.scratch->add(*in.sets[r]);
+  if (stage.united_bytes <= definition_.most_united_bytes) return {};
+  STRATALOG_RETURN_IF_ERROR(flush_from(s));
+  definition_.release_sets();
+  stage.united_sets.clear();
+  stage.united_bytes = 0;
+  return {};
+}
+
+// What the scratch has, until it is released.
+const IntSet* Pipeline::take_union(Stage& stage) const {
+  static const IntSet kNothing{};
   stage.cells.clear();
   definition_.scratch->take_new(kNothing, stage.cells);
   IntSet& united = stage.united_sets.emplace_back();
   united.assign_sorted(stage.cells);
   stage.united_bytes += sizeof(IntSet) + united.heap_bytes();
-  stage.united = &united;
+  return &united;
+}
+
+Status Pipeline::unite_carried(std::size_t s, const Batch& in, std::uint32_t row,
+                               std::uint32_t end) {
+  Stage& stage = *stages_[s];
+  STRATALOG_RETURN_IF_ERROR(make_room_for_union(s));
+  for (std::uint32_t r = row; r < end; ++r) definition_.scratch->add(*in.sets[r]);
+  stage.united = take_union(stage);
   return {};
 }
 

@@ -154,6 +154,7 @@ Status Pipeline::bind_each(std::size_t s, const Batch& in, std::uint32_t in_row,
   if (witnessed_ == s && !stage.is_looking && has_parts(view) &&
       stops_early(s, view.count, in, in_row))
     return bind_until_found(s, in, in_row, first, view);
+  if (takes_image(s)) return bind_image(s, in, in_row, first, view);
   Batch& out = stage.out;
   Cell* const into = out.columns[stage.step->columns.back().variable].data();
   // The elements are there; what comes along with them is the same for all.
@@ -427,10 +428,12 @@ void Pipeline::gather_keys(Stage& stage, const Batch& in, std::uint32_t width) c
   }
 }
 
-// What the gathered keys find lies anywhere: all of it is asked for before the first look. What is
-// small is near already.
+// What is small is near already.
+bool Pipeline::is_far(const Index& index) { return index.row_count() >= kManyRows; }
+
+// What the gathered keys find lies anywhere: all of it is asked for before the first look.
 void Pipeline::prefetch_keys(const Stage& stage, const Batch& in, std::uint32_t length) const {
-  if (stage.source.index->row_count() < kManyRows) return;
+  if (!is_far(*stage.source.index)) return;
   const Cell* key = stage.keys.data();
   for (std::uint32_t r = 0; r < in.rows; ++r, key += length)
     stage.indices[r]->prefetch_under(length, key);

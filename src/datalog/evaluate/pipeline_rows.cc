@@ -38,7 +38,8 @@ Status Pipeline::gather_row(std::size_t s, const Batch& in, std::uint32_t in_row
   Stage& stage = *stages_[s];
   const ColumnRole last = stage.step->columns.back().role;
   const bool binds_last = last == ColumnRole::kBind;
-  if (binds_last && cells.form() != IntSet::Form::kInline)
+  const bool is_set = cells.form() != IntSet::Form::kInline;
+  if (binds_last && (is_set || (cells.size() > 1 && takes_image(s))))
     return visit_row(s, in, in_row, stage.step->prefix_length, gathered.index->prefix(row), cells);
   const auto take = [&](Cell cell) -> Status {
     gathered.rows[gathered.count] = row;

@@ -2,8 +2,9 @@
 // Pipeline::Stage: one step of a pipeline with what it reads, its output batch and its scratch
 // space. For pipeline.cc (how batches flow, and steps that compute), pipeline_atoms.cc (steps that
 // read relations), pipeline_compare.cc (comparisons of many values), pipeline_rows.cc (many
-// rows for one binding), pipeline_alike.cc (bindings that are alike), pipeline_witness.cc (bindings
-// of which one is enough) and pipeline_share.cc (ranks that share the work). Local.
+// rows for one binding), pipeline_alike.cc (bindings that are alike), pipeline_image.cc (sets under
+// all elements of a set), pipeline_witness.cc (bindings of which one is enough) and
+// pipeline_share.cc (ranks that share the work). Local.
 #pragma once
 
 #include <algorithm>
@@ -81,6 +82,9 @@ struct Pipeline::Stage {
   std::deque<IntSet> united_sets;  // borrowed until they are released or forgotten
   std::uint64_t united_bytes = 0;
   const IntSet* united = nullptr;  // goes instead of what the row at hand carries
+  // Of the next step's key, which finds a set under each element that this step binds for it alone.
+  std::optional<std::uint32_t> image_place;
+  std::vector<const IntSet*> images;  // scratch: sets under elements of the step before
   std::vector<Cell> cells;  // scratch: a set in the making
   std::optional<CellFilter> cell_filter;
   std::optional<NumberFilter> number_filter;

@@ -25,12 +25,16 @@ FileTexts skewed_facts() {
   }
   for (int i = 0; i < 500; ++i)
     labels += fmt::format("{}\t{}\t{}\n", random() % 90, random() % 5, random() % 90);
-  return {{"e.facts", edges}, {"l.facts", labels}};
+  std::string dense;
+  for (int i = 0; i < 2500; ++i)
+    dense += fmt::format("{}\t{}\t{}\n", random() % 40, random() % 3, random() % 60);
+  return {{"e.facts", edges}, {"l.facts", labels}, {"m.facts", dense}};
 }
 
 constexpr const char* kAlikeDeclarations =
     ".decl e(x: unsigned, y: unsigned)\n.input e\n"
     ".decl l(x: unsigned, n: unsigned, y: unsigned)\n.input l\n"
+    ".decl m(x: unsigned, n: unsigned, y: unsigned)\n.input m\n"
     ".decl p(x: unsigned, y: unsigned)\n.output p\n"
     ".decl t(x: unsigned, y: unsigned, z: unsigned)\n.output t\n"
     ".decl s(x: unsigned)\n.output s\n";
@@ -65,6 +69,20 @@ TEST(AlikeBindings, SameGeneration) {
   expect_answers_of_tuples(
       "p(x, y) :- l(z, 1, x), l(z, 2, y), x != y.\n"
       "p(x, y) :- e(a, x), p(a, b), e(b, y).\n");
+}
+
+// What lies under each element of a set goes on at once: short sets united, long ones (of node 7)
+// by themselves; under keys that know more than the element, and where it is asked for twice or
+// later.
+TEST(AlikeBindings, SetsUnderTheElementsOfASet) {
+  expect_answers_of_tuples(
+      "p(x, y) :- e(x, a), e(a, y).\n"
+      "t(x, k, y) :- m(x, k, a), m(a, k, y).\n"
+      "t(x, a, y) :- e(x, a), e(a, y), !l(x, 1, y).\n"
+      ".decl q(x: unsigned, k: unsigned, y: unsigned)\n.output q\n"
+      "q(x, k, y) :- m(x, k, a), t(a, a, y).\n"
+      "q(x, k, y) :- m(k, 2, x), q(x, k, a), m(a, k, y).\n"
+      "q(y, k, x) :- q(a, k, x), m(a, 1, b), m(b, 2, y), k < 2.\n");
 }
 
 // Searches by a part of the prefix, which find several rows, and two that unite one after the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Searches and unions of short ascending runs are those of the standard library.
+// Searches, unions and differences of ascending runs are those of the standard library.
 #include "relation/sorted_cells.h"
 
 #include <gtest/gtest.h>
@@ -43,6 +43,28 @@ TEST(SortedCells, UnitesWithoutRepetition) {
     std::ranges::set_union(a, b, std::back_inserter(expected));
     std::vector<Cell> found(a.size() + b.size());
     found.resize(unite_sorted(a, b, found.data()));
+    ASSERT_EQ(found, expected);
+  }
+}
+
+// Short ones and such that are searched, into a place of its own and over the first one.
+TEST(SortedCells, SubtractsWhatIsInTheOther) {
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 5000; ++i) {
+    const std::vector<Cell> a = random_run(random);
+    std::vector<Cell> b = random_run(random);
+    if (i % 4 == 0) {
+      for (std::size_t n = random() % 700; n > 0; --n) b.push_back(static_cast<Cell>(2 * n));
+      std::ranges::sort(b);
+      b.erase(std::unique(b.begin(), b.end()), b.end());
+    }
+    std::vector<Cell> expected;
+    std::ranges::set_difference(a, b, std::back_inserter(expected));
+    std::vector<Cell> found(a.size());
+    found.resize(subtract_sorted(a, b, found.data()));
+    ASSERT_EQ(found, expected);
+    found = a;
+    found.resize(subtract_sorted(found, b, found.data()));
     ASSERT_EQ(found, expected);
   }
 }
