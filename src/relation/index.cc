@@ -19,6 +19,8 @@ constexpr std::size_t kSortDirectly = 24;
 // And so many sets with so many cells together are merged.
 constexpr std::size_t kMergedSets = 4;
 constexpr std::size_t kMergedCells = 96;
+// Fewer sets of a row are not looked at for repetitions.
+constexpr std::size_t kMayRepeat = 8;
 // Fewer are sorted by comparing.
 constexpr std::size_t kFewQueued = 64;
 // The memory of a set is asked for while so many before it are united.
@@ -158,7 +160,10 @@ void Index::unite_row(RowId row, std::span<const std::uint64_t> cells,
   present.prefetch();
   if (unite_short(cells, sets, present)) return;
   for (const std::uint64_t q : cells) scratch.add(static_cast<Cell>(q));
-  for (const QueuedSet& queued : sets) scratch.add(*queued.set);
+  // Of many, some may be the same: rules derive the same tuples on several ways.
+  const bool may_repeat = sets.size() >= kMayRepeat;
+  for (const QueuedSet& queued : sets)
+    may_repeat ? scratch.add_once(*queued.set) : scratch.add(*queued.set);
   scratch.take_new(present, fresh_);
 }
 

@@ -87,6 +87,7 @@ void SetAccumulator::subtract_array(std::span<const Cell> present) {
 }
 
 void SetAccumulator::take_all(IntSet& all) {
+  ++filling_;
   if (touched_.empty()) return all.clear();
   const auto [lowest, highest] = std::ranges::minmax(touched_);
   const std::uint64_t chunks = std::uint64_t{highest} - lowest + 1;
@@ -107,6 +108,7 @@ void SetAccumulator::take_all(IntSet& all) {
 }
 
 void SetAccumulator::take_new(const IntSet& present, std::vector<Cell>& out) {
+  ++filling_;
   const SetView view = present.view();
   const std::uint64_t first = view.base / 64;
   bool searches = false;

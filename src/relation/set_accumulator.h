@@ -5,6 +5,8 @@
 // pages cost memory. Local; not thread-safe.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -34,6 +36,16 @@ class SetAccumulator {
       add_array(set.array());
   }
 
+  // The same, of sets that come again: those that are among the last ones that were added since the
+  // accumulator was empty, and have not changed meanwhile, are passed over.
+  void add_once(const IntSet& set) {
+    if (set.size() < kWorthKnowing) return add(set);
+    Added& known = added_[place_of(&set)];
+    if (known.set == &set && known.filling == filling_) return;
+    known = {.set = &set, .filling = filling_};
+    add(set);
+  }
+
   // Appends to `out` every accumulated cell that `present` does not hold, ascending, and empties
   // the accumulator.
   void take_new(const IntSet& present, std::vector<Cell>& out);
@@ -42,6 +54,19 @@ class SetAccumulator {
 
  private:
   static constexpr unsigned kChunkBits = 12;  // 4096 cells, 64 words, 512 bytes
+
+  // Smaller sets are added as quickly as they are looked up.
+  static constexpr std::uint64_t kWorthKnowing = 8;
+  static constexpr unsigned kAddedBits = 9;
+  struct Added {
+    const IntSet* set = nullptr;
+    std::uint64_t filling = 0;
+  };
+
+  static std::size_t place_of(const IntSet* set) {
+    constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15U;
+    return (reinterpret_cast<std::uintptr_t>(set) * kOdd) >> (64 - kAddedBits);
+  }
 
   // `words` of the chunk are about to be written.
   void touch(std::uint32_t chunk, std::uint64_t words) {
@@ -56,6 +81,8 @@ class SetAccumulator {
   // read nor written, as most are where sets are thin.
   std::uint64_t* touched_words_ = nullptr;
   std::vector<std::uint32_t> touched_;
+  std::array<Added, std::size_t{1} << kAddedBits> added_{};
+  std::uint64_t filling_ = 1;  // how often it was emptied, and once more
 };
 
 }  // namespace stratalog
