@@ -5,7 +5,6 @@
 // pages cost memory. Local; not thread-safe.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -40,6 +39,7 @@ class SetAccumulator {
   // accumulator was empty, and have not changed meanwhile, are passed over.
   void add_once(const IntSet& set) {
     if (set.size() < kWorthKnowing) return add(set);
+    if (added_.empty()) added_.resize(std::size_t{1} << kAddedBits);
     Added& known = added_[place_of(&set)];
     if (known.set == &set && known.filling == filling_) return;
     known = {.set = &set, .filling = filling_};
@@ -81,7 +81,7 @@ class SetAccumulator {
   // read nor written, as most are where sets are thin.
   std::uint64_t* touched_words_ = nullptr;
   std::vector<std::uint32_t> touched_;
-  std::array<Added, std::size_t{1} << kAddedBits> added_{};
+  std::vector<Added> added_;  // the last ones, each at its place; none before there are many
   std::uint64_t filling_ = 1;  // how often it was emptied, and once more
 };
 

@@ -410,7 +410,9 @@ void Pipeline::find_indices(Stage& stage, const Batch& in, std::uint32_t width) 
   }
   const Cell* key = stage.keys.data();
   for (std::uint32_t r = 0; r < in.rows; ++r, key += width)
-    stage.indices[r] = source.joint[scale_hash(hash_columns({key, width}, places), ranks)];
+    stage.indices[r] = r > 0 && is_same_key(key, key - width, width)
+                           ? stage.indices[r - 1]
+                           : source.joint[scale_hash(hash_columns({key, width}, places), ranks)];
 }
 
 void Pipeline::gather_keys(Stage& stage, const Batch& in, std::uint32_t width) const {
@@ -495,10 +497,16 @@ Status Pipeline::search(std::size_t s, const Batch& in) {
     return {};
   }
   prefetch_keys(stage, in, length);
+  // What is under a key stays listed for the bindings with the same one that follow, as all have
+  // that come from one row's set, unless more than the key tells what is listed.
+  const bool may_stay = stage.row_filters.empty() && stage.row_tests.empty();
   for (std::uint32_t r = 0, end = 0; r < in.rows; r = end) {
     end = stage.meets_alike && !stage.is_common ? end_of_alike(stage, in, r) : r + 1;
     const Index& index = *stage.indices[r];
-    find_under(stage, in, r, index, stage.keys.data() + (std::size_t{r} * length));
+    const Cell* key = stage.keys.data() + (std::size_t{r} * length);
+    if (!may_stay || r == 0 || stage.indices[r - 1] != &index ||
+        !is_same_key(key, key - length, length))
+      find_under(stage, in, r, index, key);
     STRATALOG_RETURN_IF_ERROR(visit_found(s, in, r, end, index));
   }
   return {};
