@@ -35,8 +35,8 @@ class SetAccumulator {
       add_array(set.array());
   }
 
-  // The same, of sets that come again: those that are among the last ones that were added since the
-  // accumulator was empty, and have not changed meanwhile, are passed over.
+  // The same, of sets of which some come again: one of the last that came since the accumulator was
+  // empty is passed over. None of them may change before it is emptied.
   void add_once(const IntSet& set) {
     if (set.size() < kWorthKnowing) return add(set);
     if (added_.empty()) added_.resize(std::size_t{1} << kAddedBits);

@@ -185,8 +185,9 @@ bool Pipeline::is_own_row(const Index& index, RowId row) const {
 // What makes the work of a turn is what becomes of its rows: done before the next one is taken.
 Status Pipeline::flush_well_filled(std::size_t s) {
   if (definition_.share.turns == nullptr) return {};
-  for (; s < stages_.size() && stages_[s]->out.rows >= kWellFilledRows; ++s)
-    STRATALOG_RETURN_IF_ERROR(flush(s));
+  // A step may have passed over the one behind it (pipeline_image.cc).
+  for (; s < stages_.size(); ++s)
+    if (stages_[s]->out.rows >= kWellFilledRows) STRATALOG_RETURN_IF_ERROR(flush(s));
   return {};
 }
 
