@@ -49,19 +49,11 @@ void Pipeline::prepare_image(std::size_t s) {
   stage.image_place = place;
 }
 
-// Whether ranks that share the work have parted already, and what comes of a binding is asked for.
+// Not before ranks that share the work have parted, nor where one witness of a binding is enough.
 bool Pipeline::takes_image(std::size_t s) const {
-  if (!stages_[s]->image_place || witnessed_) return false;
-  switch (share_.by) {
-    case ShareBy::kNothing:
-      return true;
-    case ShareBy::kUndecided:
-      return false;
-    case ShareBy::kRows:
-    case ShareBy::kBindings:
-      return share_.at <= s;
-  }
-  return false;
+  const bool has_own =
+      share_.by == ShareBy::kNothing || (share_.by != ShareBy::kUndecided && share_.at <= s);
+  return stages_[s]->image_place && !witnessed_ && has_own;
 }
 
 // The non-empty sets under `cells`, in a row of whose keys these take their place.
@@ -81,9 +73,10 @@ void Pipeline::find_images(Stage& next, std::span<Cell> key, std::uint32_t place
   for (const Cell cell : cells) {
     const Index& index = index_under(cell);
     const RowId row = index.find_row(key.data());
-    if (row != Index::kNoRow) next.images.push_back(&index.total(row));
+    if (row == Index::kNoRow) continue;
+    const IntSet& set = index.total(row);
+    if (!set.empty()) next.images.push_back(&set);
   }
-  std::erase_if(next.images, [](const IntSet* set) { return set->empty(); });
 }
 
 Status Pipeline::bind_image(std::size_t s, const Batch& in, std::uint32_t in_row,
