@@ -42,7 +42,8 @@ def _restarts(setting: Setting) -> list[Row]:
 
 def _papers(setting: Setting) -> list[Row]:
     note = "quick: a small stand-in, not the papers' runs" if setting.is_quick else ""
-    return papers.judge_papers(papers.run_papers(setting), note)
+    alone = papers.run_papers(setting, 1, papers.FREE_CORE_WAYS)
+    return papers.judge_papers(papers.run_papers(setting), alone, note)
 
 
 MEASURES: Measures = (

@@ -190,6 +190,12 @@ FIRST_PEAK = 256 << 20  # bytes that a run may have of which nothing is known
 _peaks: dict[str, int] = {}  # bytes, by command
 
 
+def ranks_of(command: list[str]) -> int:
+    """Each has its own memory; the peak that the system tells is that of the largest."""
+    is_parallel = Path(command[0]).name.startswith("mpiexec") and "-n" in command
+    return int(command[command.index("-n") + 1]) if is_parallel else 1
+
+
 def run_to_end(
     command: list[str],
     stderr: int | None = None,
@@ -197,9 +203,9 @@ def run_to_end(
     memory_kib: int | None = None,
 ) -> EndedRun:
     """Runs it, no longer than `seconds`: then it is killed. `memory_kib`: all it may map. Before,
-    as much memory is touched as it had the last time (warm_memory.py)."""
+    as much memory is touched as it had the last time (warm_memory.py), for each of its ranks."""
     key = " ".join(command)
-    warm_memory.warm(_peaks.get(key, FIRST_PEAK) * 5 // 4)
+    warm_memory.warm(ranks_of(command) * _peaks.get(key, FIRST_PEAK) * 5 // 4)
     start = time.monotonic()
     with tempfile.TemporaryFile("w+") as out:
         process = subprocess.Popen(command, stdout=out, stderr=stderr, env=os.environ | THROTTLE)

@@ -21,20 +21,29 @@ GOALS = (
     ("d", "held", "the evaluation waits, and the answer", 0.06),
     ("e", "held-skip", "the evaluation waits, none at the end", 0.06),
 )
+# One rank, so that there is a core for what goes on beside the evaluation.
+FREE_CORE_WAYS = ("none", "beside", "beside-skip")
+FREE_CORE_GOALS = (
+    ("b'", "beside", "beside the evaluation of one rank, and the answer", 0.02),
+    ("c'", "beside-skip", "beside the evaluation of one rank, none at the end", 0.02),
+)
 DURABILITY = "full"  # papers_run.py takes the default
 
 
-def run_papers(setting: Setting) -> list[dict[str, Any]]:
+def run_papers(
+    setting: Setting, ranks: int = 2, ways: tuple[str, ...] = WAYS
+) -> list[dict[str, Any]]:
     if not setting.shared.exists():
         raise CannotRunError(f"there are no data sets at {setting.neutral(str(setting.shared))}")
-    out = setting.scratch / "papers-run"
+    out = setting.scratch / f"papers-run-{ranks}"
     setting.run(
         [
             sys.executable,
             ROOT / "bench" / "papers_run.py",
             *("--stratalog", setting.stratalog, "--mpiexec", setting.mpiexec),
             *("--scratch", setting.scratch / "papers", "--out", out),
-            *("--repeats", "1" if setting.is_quick else "5", "--ways", *WAYS),
+            *("--repeats", "1" if setting.is_quick else "7", "--ranks", str(ranks)),
+            *("--ways", *ways),
             *("--cases", *(QUICK_CASES if setting.is_quick else CASES)),
         ],
         7200,
@@ -48,7 +57,10 @@ def _ratios(row: dict[str, Any], way: str) -> list[float]:
     return [run["wall_seconds"] / run["without_wall_seconds"] - 1 for run in row["runs"][way]]
 
 
-def judge_papers(rows: list[dict[str, Any]], note: str = "") -> list[Row]:
+def judge_papers(
+    rows: list[dict[str, Any]], alone: list[dict[str, Any]], note: str = ""
+) -> list[Row]:
+    """`rows` of two ranks, `alone` of one."""
     smaller = {
         f"{row['case']}, {text}": row["plain_bytes"]
         / statistics.median(run["bytes"] for run in row["runs"][way])
@@ -65,14 +77,20 @@ def judge_papers(rows: list[dict[str, Any]], note: str = "") -> list[Row]:
             note,
         )
     ]
-    for letter, way, text, limit in GOALS:
-        added = {row["case"]: statistics.median(_ratios(row, way)) for row in rows}
-        turns = min((len(row["runs"][way]) for row in rows), default=0)
-        spread = "; ".join(
-            f"{row['case']} {min(_ratios(row, way)):+.1%} to {max(_ratios(row, way)):+.1%}"
-            for row in rows
-        )
-        told = "; ".join(filter(None, (f"medians of {turns} turns: {spread}", note)))
-        what = f"added to the run, {text}"
-        judged.append(judge(f"3{letter}", what, most(limit, "%"), added, DURABILITY, told))
+    for goals, of in ((GOALS, rows), (FREE_CORE_GOALS, alone)):
+        judged += [_judge_added(of, *goal, note) for goal in goals]
     return judged
+
+
+def _judge_added(
+    rows: list[dict[str, Any]], letter: str, way: str, text: str, limit: float, note: str
+) -> Row:
+    added = {row["case"]: statistics.median(_ratios(row, way)) for row in rows}
+    turns = min((len(row["runs"][way]) for row in rows), default=0)
+    spread = "; ".join(
+        f"{row['case']} {min(_ratios(row, way)):+.1%} to {max(_ratios(row, way)):+.1%}"
+        for row in rows
+    )
+    told = "; ".join(filter(None, (f"medians of {turns} turns: {spread}", note)))
+    what = f"added to the run, {text}"
+    return judge(f"3{letter}", what, most(limit, "%"), added, DURABILITY, told)

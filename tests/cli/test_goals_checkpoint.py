@@ -184,16 +184,19 @@ def test_the_papers_runs_are_judged_by_medians() -> None:
             "held-skip": runs([0.07], 50),
         },
     }
-    found = verdicts(papers.judge_papers([row]))
+    alone = row | {"runs": {"beside": runs([0.03], 90), "beside-skip": runs([0.01], 50)}}
+    found = verdicts(papers.judge_papers([row], [alone]))
     assert found == {
         "3a": "met",
         "3b": "met",
         "3c": "missed by 1.0 points",
         "3d": "met",
         "3e": "missed by 1.0 points",
+        "3b'": "missed by 1.0 points",
+        "3c'": "met",
     }
     row["plain_bytes"] = 900
-    assert verdicts(papers.judge_papers([row]))["3a"].startswith("missed by 50%")
+    assert verdicts(papers.judge_papers([row], [alone]))["3a"].startswith("missed by 50%")
 
 
 LOG = """\
