@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stratalog_bench.quantities import size_text
 from stratalog_bench.summary import Measured
 
 STYLE: dict[Any, Any] = {
@@ -51,9 +52,16 @@ def size_axis(axis: Any, rows: list[Measured]) -> None:
     """Logarithmic, with the measured sizes as ticks."""
     axis.set_xscale("log")
     sizes = sorted({row.row_bytes for row in rows})
-    axis.set_xticks([size / 1e6 for size in sizes], [f"{size / 1e6:.3g}" for size in sizes])
+    # Slanted: 2 and 4 GB beside each other are wider than a small panel has room for.
+    axis.set_xticks(
+        [size / 1e6 for size in sizes],
+        [size_text(size) for size in sizes],
+        rotation=45,
+        ha="right",
+        rotation_mode="anchor",
+    )
     axis.minorticks_off()
-    axis.set_xlabel("MB of rows")
+    axis.set_xlabel("rows")
 
 
 def keep_ticks_below_gaps(axes: Any, columns: int) -> None:

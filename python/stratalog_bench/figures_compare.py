@@ -59,7 +59,7 @@ def draw_offsets(results: Results, plot: Any) -> Any:
     if not rows:
         return None
     ranks = ranks_of(rows)
-    figure, axes = panels(plot, len(ranks), 3.8, 2.7, sharey=True)
+    figure, axes = panels(plot, len(ranks), 3.8, 3.1, sharey=True)
     for axis, count in zip(axes, ranks, strict=True):
         names = unique(pick(rows, ranks=count), lambda row: row.case)
         for at, name in enumerate(names):
