@@ -59,7 +59,7 @@ def draw_offsets(results: Results, plot: Any) -> Any:
     if not rows:
         return None
     ranks = ranks_of(rows)
-    figure, axes = panels(plot, len(ranks), 3.8, 3.1, sharey=True)
+    figure, axes = panels(plot, len(ranks), 3.8, 2.7, sharey=True)
     for axis, count in zip(axes, ranks, strict=True):
         names = unique(pick(rows, ranks=count), lambda row: row.case)
         for at, name in enumerate(names):
@@ -182,7 +182,7 @@ def draw_ratio(results: Results, plot: Any) -> Any:
     ranks = ranks_of(rows)
     if not any(ratio_to_raw(row, rows) for row in rows if not BY_NAME[row.case].is_peer):
         return None
-    figure, axes = panels(plot, len(ranks), 3.4, 2.8, sharey=True)
+    figure, axes = panels(plot, len(ranks), 3.4, 3.2, sharey=True)
     for axis, count in zip(axes, ranks, strict=True):
         for strategy in STRATEGIES:
             line = sorted(pick(rows, ranks=count, case=strategy.name), key=lambda r: r.row_bytes)

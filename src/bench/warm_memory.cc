@@ -41,8 +41,9 @@ void WarmMemory::warm(std::uint64_t now, std::uint64_t later, int sharers) {
   LargePages<std::byte> memory;
   try {
     // First what stays longer: what is freed at once should not have waited for it.
-    slices_.reserve(std::min(later, share / 3) / kSliceBytes);
-    while (slices_.size() < slices_.capacity()) {
+    const std::uint64_t slices = std::min(later, share / 3) / kSliceBytes;
+    slices_.reserve(slices);
+    while (slices_.size() < slices) {
       slices_.push_back(memory.allocate(kSliceBytes));
       touch(slices_.back(), kSliceBytes);
     }

@@ -27,7 +27,7 @@ class WarmMemory {
   // Touches so much memory. `now` bytes are free when this returns, so that who allocates next
   // finds them at hand; `later` bytes become free from then on, all processes together about 1.3
   // GB/s. No more than three quarters of a fair share of what is free, among `sharers` processes of
-  // this machine. Without memory, less or nothing. What an earlier call holds is freed before.
+  // this machine; without memory, nothing. What an earlier call holds is freed before.
   void warm(std::uint64_t now, std::uint64_t later, int sharers);
   // Bytes that are still to become free.
   std::uint64_t held();

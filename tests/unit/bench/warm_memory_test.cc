@@ -38,6 +38,9 @@ TEST(WarmMemory, FreesTheRestBitByBit) {
   while (memory.held() > kSlice) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   memory.clear();
   EXPECT_EQ(memory.held(), 0U);
+  memory.warm(0, 4 * kSlice, 1);
+  memory.warm(0, kSlice, 1);  // holds nothing of the call before
+  EXPECT_LE(memory.held(), kSlice);
   memory.warm(0, kSlice, 1);
   while (memory.held() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
