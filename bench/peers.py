@@ -192,8 +192,7 @@ _peaks: dict[str, int] = {}  # bytes, by command
 
 def ranks_of(command: list[str]) -> int:
     """Each has its own memory; the peak that the system tells is that of the largest."""
-    is_parallel = Path(command[0]).name.startswith("mpiexec") and "-n" in command
-    return int(command[command.index("-n") + 1]) if is_parallel else 1
+    return int(command[2]) if command[1:2] == ["-n"] else 1  # whatever the launcher's name is
 
 
 def run_to_end(

@@ -47,8 +47,7 @@ void WarmMemory::warm(std::uint64_t now, std::uint64_t later, int sharers) {
       slices_.push_back(memory.allocate(kSliceBytes));
       touch(slices_.back(), kSliceBytes);
     }
-    const auto count = static_cast<std::size_t>(
-        std::min(now, share - std::min<std::uint64_t>(share, slices_.size() * kSliceBytes)));
+    const std::size_t count = std::min(now, share - slices * kSliceBytes);
     if (count != 0) {
       std::byte* const block = memory.allocate(count);
       touch(block, count);

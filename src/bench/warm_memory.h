@@ -2,9 +2,9 @@
 // WarmMemory: a benchmark in a virtual machine pays for memory that nobody has used for a while:
 // the host has taken it back, and hands it out again a page at a time, at a tenth of the speed of
 // memory (0.4 GB/s, and 5.3 where it was used just before). Whichever strategy comes after a pause
-// would pay that for all. On one such host "a while" is a little more than a second, so that who
-// takes pages as slowly as a disk writes them paid for most of the second gigabyte, and who takes
-// all of them first did not: some memory therefore becomes free while the measurement goes on.
+// would pay that for all. Where "a while" is a second or so, who takes pages as slowly as a disk
+// writes them may pay, and who takes all of them first does not: some memory therefore becomes free
+// while the measurement goes on.
 // Local.
 #pragma once
 
