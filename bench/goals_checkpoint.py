@@ -22,15 +22,21 @@ sys.path.insert(0, str(ROOT / "python"))
 
 from checkpoint_goals import crashes, papers, readers, saving, streams
 from goals.page import Measures, Subject, run
-from goals.setting import Setting
+from goals.setting import CannotRunError, Setting
 from goals.verdicts import Row
+from stratalog_bench.results import Results
 
 
 def _saves(setting: Setting) -> list[Row]:
     """Points 1, 4 and 6 look at the same saves."""
     results = saving.run_saves(setting)
+    try:
+        in_memory = saving.run_saves_in_memory(setting)
+    except CannotRunError as problem:
+        in_memory = Results(left_out=[str(problem)])
     return [
         *saving.judge_bandwidth(results),
+        saving.judge_in_memory(in_memory),
         *saving.judge_packing(results),
         *saving.judge_protocol(results),
     ]

@@ -5,9 +5,10 @@ beside bare writes and reads of the same bytes by the same ranks."""
 from __future__ import annotations
 
 import shutil
+import tempfile
 from pathlib import Path
 
-from goals.setting import Setting
+from goals.setting import CannotRunError, Setting
 from goals.verdicts import Row, judge, least, most
 from stratalog_bench.quantities import size_text
 from stratalog_bench.results import Results
@@ -26,6 +27,8 @@ STRATEGIES = (
     "fpp-rows",
     "fpp-compact",
 )
+MEMORY = Path("/dev/shm")  # a file system without a device, on Linux
+MEMORY_STRATEGIES = ("raw-fpp", "raw-shared", "hdf5-direct", "hdf5-direct-one-file", "hdf5-opt")
 READ_STRATEGIES = ("fpp-rows", "hdf5-direct", "fpp-compact")
 WRITERS = 4
 READERS = (1, 2, 3, 4, 7)
@@ -52,6 +55,22 @@ def run_saves(setting: Setting) -> Results:
         *("--only", "sizes", "--sizes", sizes, "--ranks", str(RANKS), "--repeats", repeats),
         *("--budget", budget, "--strategies", ",".join(STRATEGIES)),
     )
+
+
+def run_saves_in_memory(setting: Setting) -> Results:
+    """What the strategies cost where no device is the limit."""
+    sizes, repeats, budget = (
+        ("64M", "3", "60s") if setting.is_quick else ("64M,512M,2G,4G", "5", "8m")
+    )
+    if not MEMORY.is_dir():
+        raise CannotRunError(f"no file system in memory at {MEMORY}")
+    with tempfile.TemporaryDirectory(dir=MEMORY) as work:
+        return bench(
+            setting,
+            "saves-in-memory",
+            *("--only", "sizes", "--sizes", sizes, "--ranks", str(RANKS), "--repeats", repeats),
+            *("--budget", budget, "--strategies", ",".join(MEMORY_STRATEGIES), "--work", work),
+        )
 
 
 def run_restarts(setting: Setting) -> Results:
@@ -103,6 +122,19 @@ def judge_bandwidth(results: Results) -> list[Row]:
     ]
 
 
+def judge_in_memory(results: Results) -> Row:
+    """Of 1c, what is ours and not the device's."""
+    rows = saves(results, "sizes")
+    return judge(
+        "1c*",
+        "hdf5-direct over hdf5-opt, in memory (tmpfs): no device, no fsync",
+        least(1.5, "×"),
+        _ratios(rows, "hdf5-direct", "hdf5-opt"),
+        _level(rows),
+        _left_out(results),
+    )
+
+
 def judge_packing(results: Results) -> list[Row]:
     rows = pick(saves(results, "sizes"), case="hdf5-direct")
     shares = {size_text(row.row_bytes): row.seconds["pack"] / row.total for row in rows}
@@ -116,17 +148,14 @@ def judge_protocol(results: Results) -> list[Row]:
     rows = saves(results, "sizes")
     filled = [row for row in rows if row.row_bytes >= FILLED * row.ranks]
     judged = []
-    for letter, case, peer in (("a", "fpp-rows", "raw-fpp"), ("b", "hdf5-direct", "raw-shared")):
+    for letter, case in (("a", "fpp-rows"), ("b", "hdf5-direct")):
         own = pick(filled, case=case)
         steps = {
             size_text(row.row_bytes): protocol / (row.total - protocol)
             for row in own
             if (protocol := row.seconds["metadata"] + row.seconds["commit"]) < row.total
         }
-        whole = {
-            size: 1 / ratio - 1
-            for size, ratio in _ratios(own + pick(filled, case=peer), case, peer).items()
-        }
+        whole = {size: 1 / ratio - 1 for size, ratio in _ratios(filled, case, "raw-fpp").items()}
         judged += [
             judge(
                 f"6{letter}",

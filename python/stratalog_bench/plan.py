@@ -65,7 +65,7 @@ SECTION_STRATEGIES = {
     "skew": _names(STRATEGIES),
     "growth": GROWTH_STRATEGIES,
     "chains": (*CHAINS_BESIDE, *_names(CHAINS)),
-    "learned": _names((*LEARNED, *(one for one in STRATEGIES if not one.is_as_printed))),
+    "learned": _names((*LEARNED, *(one for one in STRATEGIES if not one.is_variant))),
     "restart": RESTART_STRATEGIES,
     "closure": _names(STRATEGIES),
 }

@@ -158,7 +158,9 @@ def headlines(results: Results) -> list[str]:
     lines = []
     for one, other, text in (
         ("hdf5-direct", "raw-shared", "hdf5-direct against bare pwrite + fsync into one file"),
+        ("hdf5-direct", "raw-fpp", "hdf5-direct against bare pwrite + fsync into a file per rank"),
         ("hdf5-direct", "hdf5-opt", "hdf5-direct against hdf5-opt"),
+        ("hdf5-direct", "hdf5-direct-one-file", "hdf5-direct against hdf5-direct into one file"),
         ("hdf5-direct", "hdf5-opt-printed", "hdf5-direct against hdf5-opt as printed"),
         ("hdf5-opt", "hdf5-opt-printed", "hdf5-opt against hdf5-opt as printed"),
         ("hdf5-opt", "hdf5", "hdf5-opt against hdf5 (HDF5-OPT: faster everywhere)"),

@@ -95,7 +95,7 @@ def sequences(results: Results, section: str) -> list[Sequence]:
 
 def is_fixed(row: Sequence) -> bool:
     strategy = BY_NAME[row.case]
-    return not (strategy.learns or strategy.is_peer or strategy.is_as_printed)
+    return not (strategy.learns or strategy.is_peer or strategy.is_variant)
 
 
 # What a mode that learns can write: modes, and whether in an encoding of ours or as rows.

@@ -20,6 +20,7 @@ class Strategy:
     about: str
     ladder: str = "all"
     parts: str = "whole"  # of what grows; "growth": only what is new, in chains
+    files: int = 0  # over which ranks are spread; 0: as the policy thinks best
 
     @property
     def learns(self) -> bool:
@@ -27,9 +28,10 @@ class Strategy:
         return self.mode in ("auto", "hdf5-auto")
 
     @property
-    def is_as_printed(self) -> bool:
-        """As a paper prints it, with what is void or does harm; no mode that learns chooses it."""
-        return self.ladder == "printed"
+    def is_variant(self) -> bool:
+        """A mode as it was before something was found better: as a paper prints it, with what is
+        void or does harm, or in one file. Stands beside the mode only where both are measured."""
+        return self.ladder == "printed" or self.files != 0
 
     @property
     def is_peer(self) -> bool:
@@ -44,7 +46,12 @@ class Strategy:
             "durability": durability,
         }
         if not self.is_peer:
-            case |= {"encoding": self.encoding, "ladder": self.ladder, "parts": self.parts}
+            case |= {
+                "encoding": self.encoding,
+                "ladder": self.ladder,
+                "parts": self.parts,
+                "files": self.files,
+            }
         return case | more
 
 
@@ -68,7 +75,15 @@ STRATEGIES: tuple[Strategy, ...] = (
         "the ladder to the letter of HDF5-OPT, with what is void or does harm",
         ladder="printed",
     ),
-    Strategy("hdf5-direct", "hdf5-direct", ROWS, "#2ca02c", "rank 0 lays HDF5 out, ranks pwrite"),
+    Strategy("hdf5-direct", "hdf5-direct", ROWS, "#2ca02c", "one rank lays HDF5 out, all pwrite"),
+    Strategy(
+        "hdf5-direct-one-file",
+        "hdf5-direct",
+        ROWS,
+        "#145214",
+        "the same into one file, also where one kernel lets one writer at a time into it",
+        files=1,
+    ),
     Strategy("fpp-compact", "fpp", COMPACT, "#9467bd", "file per process, sets as gaps and runs"),
     Strategy("fpp-streams", "fpp", STREAMS, "#e377c2", "file per process, bit-packed streams"),
     Strategy("hdf5-streams", "hdf5-streams", STREAMS, "#8c6d31", "deflated streams in HDF5"),
@@ -115,7 +130,7 @@ LADDER: tuple[Strategy, ...] = tuple(
     for steps in range(8)
 )
 MODE_COLOURS = {
-    one.mode: one.colour for one in STRATEGIES if one.encoding == ROWS and not one.is_as_printed
+    one.mode: one.colour for one in STRATEGIES if one.encoding == ROWS and not one.is_variant
 }
 BY_NAME = {one.name: one for one in (*STRATEGIES, *LEARNED, *CHAINS, *SERIAL, *LADDER)}
 

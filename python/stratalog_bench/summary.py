@@ -121,16 +121,24 @@ def pick(rows: Iterable[Measured], **wanted: object) -> list[Measured]:
     return [r for r in rows if all(getattr(r, name) == v for name, v in wanted.items())]
 
 
-def raw_peer(case: str) -> str:
-    """Against what a strategy with rows is measured: as many files, nothing else."""
-    return "raw-fpp" if BY_NAME[case].mode == "fpp" else "raw-shared"
+def raw_peers(case: str) -> tuple[str, ...]:
+    """Against what a strategy with rows is measured: as many files, nothing else; a strategy that
+    takes one file or several, against both."""
+    by_mode = {"fpp": ("raw-fpp",), "hdf5-direct": ("raw-shared", "raw-fpp")}
+    return by_mode.get(BY_NAME[case].mode, ("raw-shared",))
 
 
 def ratio_to_raw(row: Measured, rows: Iterable[Measured]) -> float | None:
-    """Bandwidth over that of the bare peer on the same data and ranks; None without a peer."""
-    for peer in pick(rows, case=raw_peer(row.case), ranks=row.ranks, data=row.data):
-        return row.bandwidth / peer.bandwidth if peer.bandwidth > 0 else None
-    return None
+    """Bandwidth over that of the fastest bare peer on the same data and ranks; None without one."""
+    fastest = max(
+        (
+            peer.bandwidth
+            for case in raw_peers(row.case)
+            for peer in pick(rows, case=case, ranks=row.ranks, data=row.data)
+        ),
+        default=0.0,
+    )
+    return row.bandwidth / fastest if fastest > 0 else None
 
 
 def share_of_core(row: Measured, cores: int) -> float:

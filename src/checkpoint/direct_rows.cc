@@ -13,6 +13,7 @@
 #include "checkpoint/queued_file.h"
 #include "checkpoint/row_datasets.h"
 #include "checkpoint/row_image.h"
+#include "checkpoint/row_view.h"
 #include "checkpoint/striped_folder.h"
 #include "place/write_edges.h"
 #include "write/patient_open.h"
@@ -285,9 +286,10 @@ Result<std::function<Status()>> begin_rows_directly(const SaveContext& context, 
   STRATALOG_RETURN_IF_ERROR(write_striped(context.comm, context.store, striped_folder(context),
                                           out.lasting_notes, open_all));
   return std::function<Status()>([&context, &out, begun]() -> Status {
-    Status status;
+    RowViewFile view;
+    Status status = view.begin(context, out);
     for (BegunPart& part : *begun) status = write_begun(context, status, part, out);
-    return status;
+    return status.is_ok() ? view.finish(context, out) : status;
   });
 }
 
@@ -297,12 +299,16 @@ Status write_rows_directly(const SaveContext& context, LocalOutput& out) {
                                begin_rows_directly(context, out));
     return rest();
   }
-  return write_striped(
-      context.comm, context.store, striped_folder(context), out.lasting_notes, [&]() -> Status {
-        for (const RowFilePart& part : row_file_parts(context))
-          STRATALOG_RETURN_IF_ERROR(agree(context.comm, write_part(context, part, out)));
-        return Status::ok();
-      });
+  RowViewFile view;
+  STRATALOG_RETURN_IF_ERROR(agree(context.comm, view.begin(context, out)));
+  const auto write_parts = [&]() -> Status {
+    for (const RowFilePart& part : row_file_parts(context))
+      STRATALOG_RETURN_IF_ERROR(agree(context.comm, write_part(context, part, out)));
+    return Status::ok();
+  };
+  STRATALOG_RETURN_IF_ERROR(write_striped(context.comm, context.store, striped_folder(context),
+                                          out.lasting_notes, write_parts));
+  return view.finish(context, out);
 }
 
 }  // namespace stratalog

@@ -27,6 +27,11 @@ struct QueuedFile::Opened {
     return Status::ok();
   }
 
+  Status pause() {
+    if (file) behind.pause(*file);
+    return Status::ok();
+  }
+
   Status finish(SyncFiles sync) const { return file ? close_file(*file, sync) : Status::ok(); }
 };
 
@@ -48,6 +53,10 @@ Status QueuedFile::write(std::uint64_t at, std::span<const std::byte> bytes) {
 
 Status QueuedFile::open() {
   return queue_->add([opened = opened_] { return opened->open(); });
+}
+
+Status QueuedFile::pause() {
+  return queue_->add([opened = opened_] { return opened->pause(); });
 }
 
 Status QueuedFile::finish(SyncFiles sync) {

@@ -21,6 +21,8 @@ class QueuedFile {
 
   // The error of this write or of an earlier one of the queue, once it is known.
   Status write(std::uint64_t at, std::span<const std::byte> bytes);
+  // Nothing more comes for a while: what was written may go to the disk (WriteBehind).
+  Status pause();
   // Also opens a file to which nothing was written.
   Status open();
   // Sync if asked, then close; nothing for a file that was never opened.

@@ -45,6 +45,19 @@ RowFileSettings RowFilePart::settings(const LayoutPlan& plan) const {
           .labels = labels};
 }
 
+RowDataset row_dataset(const SaveContext& context, std::size_t dataset, std::uint64_t rows) {
+  const std::size_t index = context.layout.images[dataset];
+  const RelationImage& image = context.request.images[index];
+  const bool grows = part_of(context.request, index) == ImagePart::kGrowth;
+  return {.name = fmt::format("{}.{}", image.name, version_name(image.version)),
+          .relation = image.name,
+          .version = std::string(version_name(image.version)),
+          .part = grows ? "growth" : "whole",
+          .rows = rows,
+          .labels = labels_of(context.request, index),
+          .columns = image.arity};
+}
+
 std::vector<RowFilePart> row_file_parts(const SaveContext& context) {
   const SaveLayout& layout = context.layout;
   const std::uint32_t file = layout.file_of(context.comm.rank());
@@ -63,17 +76,8 @@ std::vector<RowFilePart> row_file_parts(const SaveContext& context) {
     for (std::size_t d = batches[b].begin; d < batches[b].end; ++d) {
       std::vector<std::uint64_t> first = layout.first_rows(d, file);
       if (first.back() == 0) continue;
-      const RelationImage& image = context.request.images[layout.images[d]];
       part.indices.push_back(d);
-      part.datasets.push_back(
-          {.name = fmt::format("{}.{}", image.name, version_name(image.version)),
-           .relation = image.name,
-           .version = std::string(version_name(image.version)),
-           .part = part_of(context.request, layout.images[d]) == ImagePart::kGrowth ? "growth"
-                                                                                    : "whole",
-           .rows = first.back(),
-           .labels = labels_of(context.request, layout.images[d]),
-           .columns = image.arity});
+      part.datasets.push_back(row_dataset(context, d, first.back()));
       DatasetPlan plan = layout.plan.datasets[d];
       plan.chunk_rows = std::min(plan.chunk_rows, first.back());
       part.plans.push_back(std::move(plan));
@@ -85,9 +89,9 @@ std::vector<RowFilePart> row_file_parts(const SaveContext& context) {
   return parts;
 }
 
-Status describe_file(const SaveContext& context, const RowFilePart& part, std::vector<Extent> data,
+Status describe_file(const SaveContext& context, const std::string& file, std::vector<Extent> data,
                      LocalOutput& out) {
-  const auto describe = [&context, &out, name = part.name](std::vector<Extent> extents) -> Status {
+  const auto describe = [&context, &out, name = file](std::vector<Extent> extents) -> Status {
     const std::string path = context.path(name);
     STRATALOG_ASSIGN_OR_RETURN(const FileInfo info, context.store.info(path));
     STRATALOG_ASSIGN_OR_RETURN(const Hash128 frame,
@@ -133,8 +137,9 @@ Status describe_rows(const SaveContext& context, const RowFilePart& part,
                                shards[i].rows, row_bytes);
     out.shard_lines += shard_line(shard);
   }
-  return context.comm.rank() == part.leader ? describe_file(context, part, std::move(data), out)
-                                            : Status::ok();
+  return context.comm.rank() == part.leader
+             ? describe_file(context, part.name, std::move(data), out)
+             : Status::ok();
 }
 
 }  // namespace

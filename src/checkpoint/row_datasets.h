@@ -30,6 +30,9 @@ struct RowFilePart {
   RowFileSettings settings(const LayoutPlan& plan) const;
 };
 
+// Dataset `dataset` of the layout, of so many rows.
+RowDataset row_dataset(const SaveContext& context, std::size_t dataset, std::uint64_t rows);
+
 // The parts that this rank's group writes, one for each batch of datasets; a part without datasets
 // is not written, but all groups have the same number of parts.
 std::vector<RowFilePart> row_file_parts(const SaveContext& context);
@@ -45,7 +48,7 @@ struct WrittenShard {
 
 // Adds the line about a finished file, whose tuples lie in `data`; what is around them is read back
 // for its hash, where writing goes on beside the caller when all have written. For the leader.
-Status describe_file(const SaveContext& context, const RowFilePart& part, std::vector<Extent> data,
+Status describe_file(const SaveContext& context, const std::string& file, std::vector<Extent> data,
                      LocalOutput& out);
 
 // Adds the shard lines of this rank, and the leader's line about the file, which it reads back for

@@ -12,6 +12,7 @@
 
 #include "checkpoint/row_datasets.h"
 #include "checkpoint/row_image.h"
+#include "checkpoint/row_view.h"
 #include "checkpoint/striped_folder.h"
 
 namespace stratalog {
@@ -264,10 +265,17 @@ Status write_parts(const SaveContext& context, LocalOutput& out) {
 }  // namespace
 
 Status write_row_files(const SaveContext& context, LocalOutput& out) {
+  RowViewFile view;
+  STRATALOG_RETURN_IF_ERROR(agree(context.comm, view.begin(context, out)));
   // Of a file that HDF5 creates, MPI-IO sets the stripes.
-  if (context.layout.plan.creation == FileCreation::kCollective) return write_parts(context, out);
-  return write_striped(context.comm, context.store, striped_folder(context), out.lasting_notes,
-                       [&] { return write_parts(context, out); });
+  if (context.layout.plan.creation == FileCreation::kCollective) {
+    STRATALOG_RETURN_IF_ERROR(write_parts(context, out));
+  } else {
+    STRATALOG_RETURN_IF_ERROR(write_striped(context.comm, context.store, striped_folder(context),
+                                            out.lasting_notes,
+                                            [&] { return write_parts(context, out); }));
+  }
+  return view.finish(context, out);
 }
 
 }  // namespace stratalog

@@ -32,7 +32,8 @@ bool is_permutation_of_columns(const RelationImage& image) {
 
 Status check_backends(CheckpointMode mode, const RowFiles& rows) {
   const bool collective = mode == CheckpointMode::kHdf5 || mode == CheckpointMode::kHdf5Opt;
-  if ((stores_rows(mode) && !rows.lay_out) || (stores_streams(mode) && !rows.lay_out_streams))
+  if ((stores_rows(mode) && (!rows.lay_out || !rows.lay_out_views)) ||
+      (stores_streams(mode) && !rows.lay_out_streams))
     return Status::not_supported(fmt::format("mode {} needs a build with HDF5", mode_name(mode)));
   if (collective && !rows.create)
     return Status::not_supported(fmt::format(

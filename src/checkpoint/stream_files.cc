@@ -250,7 +250,7 @@ class StreamFile {
       out_.shard_lines += shard_line(shard.describe(part_.name));
       out_.groups += shard.groups();
     }
-    return is_leader() ? describe_file(context_, part_, std::move(data_), out_) : Status::ok();
+    return is_leader() ? describe_file(context_, part_.name, std::move(data_), out_) : Status::ok();
   }
 
   const SaveContext& context_;

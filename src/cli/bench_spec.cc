@@ -134,6 +134,7 @@ Result<BenchCase> parse_bench_case(const json& object) {
   if (saves == 0 || saves > kMostSaves)
     fields.fail(fmt::format("saves is 1 to {}, not {}", kMostSaves, saves));
   one.saves = static_cast<std::uint32_t>(saves);
+  one.files = static_cast<std::uint32_t>(fields.number("files", 0));
   const auto ladder = parse_ladder(fields.text("ladder", "all"));
   if (ladder.is_ok())
     one.ladder = ladder.value();

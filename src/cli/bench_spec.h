@@ -41,6 +41,7 @@ struct BenchCase {
   CheckpointMode mode = CheckpointMode::kFilePerProcess;
   ShardEncoding encoding = ShardEncoding::kCompact;
   LadderChoice ladder = LadderChoice::all();
+  std::uint32_t files = 0;  // as LayoutWishes::files
   Durability durability = Durability::kFull;
   SequenceParts parts = SequenceParts::kWhole;
   std::uint32_t saves = 1;  // by one writer, of what does not grow

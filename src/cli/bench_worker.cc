@@ -313,6 +313,7 @@ Status Bench::measure_saved(const BenchCase& one, Store& store) {
   options.durability = one.durability;
   options.backends = world_.backends(one.mode);
   options.layout.ladder = one.ladder;
+  options.layout.files = one.files;
   STRATALOG_ASSIGN_OR_RETURN(const auto writer, open_checkpoint_writer(comm_, store, options));
   for (std::uint32_t at = 0; at < saves_of(one); ++at) {
     if (at != checkpoint_) STRATALOG_RETURN_IF_ERROR(go_to(at));

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "policy/ladder_plan.h"
+#include "policy/plan_layout.h"
 #include "policy/thresholds.h"
 
 namespace stratalog {
@@ -46,7 +47,12 @@ std::vector<LayoutOption> starting_rows(const AutoFacts& facts) {
   const std::uint32_t files = std::max(1U, facts.wished_files);
   std::vector<LayoutOption> options;
   if (facts.wished_deflate.value_or(0) == 0)
-    options.push_back({.mode = CheckpointMode::kHdf5Direct, .files = files});
+    options.push_back(
+        {.mode = CheckpointMode::kHdf5Direct,
+         .files = facts.wished_files != 0
+                      ? facts.wished_files
+                      : plan_direct_files(facts.file_system,
+                                          static_cast<std::uint64_t>(facts.ranks), facts.bytes)});
   const auto add_opt = [&](std::uint32_t level) {
     options.push_back({.mode = CheckpointMode::kHdf5Opt, .files = files, .deflate_level = level});
   };
@@ -166,11 +172,16 @@ void add_deflate_neighbours(const LayoutOption& option, const AutoFacts& facts,
 
 void add_mode_neighbours(const LayoutOption& option, const AutoFacts& facts,
                          std::vector<LayoutOption>& all) {
-  for (LayoutOption other : starting_options(facts)) {
+  const std::vector<LayoutOption> starts = starting_options(facts);
+  // Each mode over as many files as the table gives it, until another number was found better.
+  const bool has_usual_files = std::any_of(starts.begin(), starts.end(), [&](const auto& start) {
+    return start.mode == option.mode && start.files == option.files;
+  });
+  for (LayoutOption other : starts) {
     if (other.mode == option.mode) continue;
     other.coding = option.coding;
     if (facts.format == LearnedFormat::kRows) {
-      other.files = option.files;
+      if (!has_usual_files) other.files = option.files;
       other.relations_per_file = option.relations_per_file;
       other.alignment = option.alignment;
     }

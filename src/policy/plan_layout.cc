@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "policy/ladder_plan.h"
+#include "policy/layout_option.h"
 #include "policy/skew.h"
 #include "policy/thresholds.h"
 
@@ -64,12 +65,16 @@ void plan_striping(const LayoutFacts& facts, std::uint64_t output, LayoutPlan& p
                    bytes_text(plan.striping.stripe_bytes), source_of(Limit::kStripeCount))});
 }
 
-void plan_files(const LayoutFacts& facts, const LayoutWishes& wishes, LayoutPlan& plan) {
+void plan_files(const LayoutFacts& facts, const LayoutWishes& wishes, std::uint64_t output,
+                LayoutPlan& plan) {
   plan.relations_per_file = wishes.relations_per_file != 0 ? wishes.relations_per_file
                             : stores_blocks(plan.mode)     ? 1
                                                            : 0;
   if (plan.mode == CheckpointMode::kFilePerProcess) return;
-  if (wishes.files <= 1) {
+  std::uint32_t files = wishes.files;
+  if (files == 0 && plan.mode == CheckpointMode::kHdf5Direct)
+    files = plan_direct_files(facts.file_system, static_cast<std::uint64_t>(facts.ranks), output);
+  if (files <= 1) {
     // Wishes are the user's or what a learned mode chose, whose own reasons come first.
     plan.reasons.push_back(
         {"files", wishes.files == 1 ? "one group of ranks, as chosen" : "all ranks share files"});
@@ -79,13 +84,19 @@ void plan_files(const LayoutFacts& facts, const LayoutWishes& wishes, LayoutPlan
   for (const DatasetFacts& dataset : facts.datasets)
     for (std::size_t r = 0; r < bytes.size(); ++r)
       bytes[r] += dataset.rows_of_rank[r] * dataset.row_bytes();
-  plan.file_of_rank = group_ranks(bytes, facts.node_of_rank, wishes.files);
+  plan.file_of_rank = group_ranks(bytes, facts.node_of_rank, files);
   plan.files = *std::max_element(plan.file_of_rank.begin(), plan.file_of_rank.end()) + 1;
   if (plan.files == 1) plan.file_of_rank.clear();
   plan.reasons.push_back(
       {"files", fmt::format("{} groups of ranks of about equal bytes, each with files of its own "
-                            "({} chosen)",
-                            plan.files, wishes.files)});
+                            "({})",
+                            plan.files,
+                            wishes.files != 0
+                                ? fmt::format("{} chosen", wishes.files)
+                                : fmt::format("one kernel lets one writer at a time into a file; "
+                                              "{} or more for each, {} at most",
+                                              about_bytes(value_of(Limit::kLeastOwnFile)),
+                                              value_of(Limit::kMostOwnFiles)))});
 }
 
 void plan_alignment(const LayoutFacts& facts, const LayoutWishes& wishes, std::uint64_t output,
@@ -135,9 +146,10 @@ void plan_direct(const LayoutFacts& facts, LayoutPlan& plan) {
       {.space = SpaceTime::kEarly, .fill = FillValues::kNever, .phase_of_rank = {}});
   plan.reasons.push_back(
       {"direct",
-       fmt::format("rank 0 lays out contiguous data sets from multiples of {}; all ranks write "
-                   "their rows at the offsets, without a collective of HDF5 or MPI-IO",
-                   bytes_text(plan.tuning.alignment))});
+       fmt::format(
+           "one rank a file lays out contiguous data sets from multiples of {}; all ranks write "
+           "their rows at the offsets, without a collective of HDF5 or MPI-IO",
+           bytes_text(plan.tuning.alignment))});
 }
 
 void plan_stream_files(const LayoutFacts& facts, const LayoutWishes& wishes, LayoutPlan& plan) {
@@ -154,6 +166,14 @@ void plan_stream_files(const LayoutFacts& facts, const LayoutWishes& wishes, Lay
 
 }  // namespace
 
+std::uint32_t plan_direct_files(const FileSystemFacts& file_system, std::uint64_t ranks,
+                                std::uint64_t bytes) {
+  if (blocks_are_contended(file_system.kind)) return 1;
+  const std::uint64_t most = std::min(ranks, value_of(Limit::kMostOwnFiles));
+  return static_cast<std::uint32_t>(
+      std::max<std::uint64_t>(1, std::min(most, bytes / value_of(Limit::kLeastOwnFile))));
+}
+
 std::uint64_t DatasetFacts::rows() const {
   return std::accumulate(rows_of_rank.begin(), rows_of_rank.end(), std::uint64_t{0});
 }
@@ -162,12 +182,12 @@ Result<LayoutPlan> plan_layout(const LayoutFacts& facts, const LayoutWishes& wis
   STRATALOG_RETURN_IF_ERROR(check_wishes(facts, wishes));
   LayoutPlan plan;
   plan.mode = wishes.mode;
-  plan_files(facts, wishes, plan);
   std::uint64_t rows_bytes = 0;
   for (const DatasetFacts& dataset : facts.datasets)
     rows_bytes += dataset.rows() * dataset.row_bytes();
   const std::uint64_t output =
       stores_rows(plan.mode) ? rows_bytes : rows_bytes / 1000 * facts.encoded_milli;
+  plan_files(facts, wishes, output, plan);
   plan_striping(facts, output, plan);
   plan_alignment(facts, wishes, output, plan);
   switch (plan.mode) {

@@ -20,6 +20,12 @@ namespace stratalog {
 // that first). O(datasets * ranks).
 Result<LayoutPlan> plan_layout(const LayoutFacts& facts, const LayoutWishes& wishes);
 
+// Over how many files hdf5-direct spreads ranks that write about so many bytes, where nobody chose:
+// a kernel lets one writer at a time into a file, so that two ranks write one file half as fast as
+// two (docs/bench.md). One where other machines' kernels take part. Pure.
+std::uint32_t plan_direct_files(const FileSystemFacts& file_system, std::uint64_t ranks,
+                                std::uint64_t bytes);
+
 // Spreads ranks over `files` groups of consecutive ranks, in rank order: whole nodes while there
 // are at least as many nodes as files, cut so that the groups' bytes are as equal as whole nodes
 // (or ranks) allow. Groups may be fewer than files, never empty of ranks. As many files as nodes:

@@ -18,6 +18,8 @@ constexpr std::string_view kPhasePlan = "HDF5-OPT table 1 O7";
 constexpr std::string_view kTiers = "HDF5-OPT 3.3 \"Parameter selection policy\"";
 constexpr std::string_view kStriping = "RA-checkpoint III (adaptive striping on Theta)";
 
+constexpr std::string_view kOwnFiles =
+    "ours: a kernel lets one writer at a time into a file (docs/bench.md)";
 constexpr std::string_view kTried = "ours: sixteen times apart, from a network's packet to O6's";
 constexpr std::string_view kZlib = "ours: where zlib takes other methods or limits";
 
@@ -77,6 +79,8 @@ constexpr std::array kThresholds = {
     Threshold{Limit::kStripedOutput, "stripe files above", kGiB, "bytes", kStriping},
     Threshold{Limit::kStripeCount, "stripes", 48, "", kStriping},
     Threshold{Limit::kStripeBytes, "stripe size", 8 * kMiB, "bytes", kStriping},
+    Threshold{Limit::kLeastOwnFile, "hdf5-direct: a file for each", 16 * kMB, "bytes", kOwnFiles},
+    Threshold{Limit::kMostOwnFiles, "hdf5-direct: files, at most", 8, "", kOwnFiles},
     Threshold{Limit::kManyFiles, "auto: many files, above", 1024, "",
               "ours: that metadata servers do not mind"},
     Threshold{Limit::kSmallFile, "auto: many files are too small below, on average", kMiB, "bytes",

@@ -60,6 +60,8 @@ enum class Limit : std::uint8_t {
   kStripedOutput,
   kStripeCount,
   kStripeBytes,
+  kLeastOwnFile,
+  kMostOwnFiles,
   // Of the modes that learn: their table, and how they try and settle.
   kManyFiles,
   kSmallFile,

@@ -12,6 +12,7 @@
 #include "write/hdf5_objects.h"
 #include "write/hdf5_row_layout.h"
 #include "write/hdf5_stream_layout.h"
+#include "write/hdf5_view_layout.h"
 #include "write/mpi_file_status.h"
 #include "write/mpi_group.h"
 #include "write/mpi_held_errors.h"
@@ -290,6 +291,7 @@ RowFiles hdf5_row_files() {
   return {.create = create_row_file,
           .lay_out = lay_out_rows,
           .lay_out_streams = lay_out_streams,
+          .lay_out_views = lay_out_views,
           .open = open_laid_out};
 }
 

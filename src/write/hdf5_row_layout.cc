@@ -7,6 +7,7 @@
 #include "write/hdf5_objects.h"
 #include "write/hdf5_page_driver.h"
 #include "write/hdf5_stream_layout.h"
+#include "write/hdf5_view_layout.h"
 
 namespace stratalog {
 namespace {
@@ -54,7 +55,11 @@ Result<RowFileImage> lay_out_rows(const std::vector<RowDataset>& datasets,
 }
 
 RowFiles hdf5_serial_files() {
-  return {.create = {}, .lay_out = lay_out_rows, .lay_out_streams = lay_out_streams, .open = {}};
+  return {.create = {},
+          .lay_out = lay_out_rows,
+          .lay_out_streams = lay_out_streams,
+          .lay_out_views = lay_out_views,
+          .open = {}};
 }
 
 }  // namespace stratalog

@@ -142,6 +142,16 @@ struct StreamRelation {
   std::vector<std::uint64_t> blocks;
 };
 
+// A data set whose rows lie in other files, one run after the other.
+struct RowSource {
+  std::string file;  // in the directory of the view
+  std::uint64_t rows = 0;  // of the data set of the same name there
+};
+struct RowView {
+  RowDataset about;
+  std::vector<RowSource> sources;  // their rows are those of `about`
+};
+
 struct RowFiles {
   // Creates the file for all ranks of a group.
   std::function<Result<RowFile>(Comm& comm, Store& store, const std::string& path,
@@ -159,6 +169,10 @@ struct RowFiles {
                                      const FileLabels& labels, std::uint32_t deflate_level,
                                      std::uint64_t data_end)>
       lay_out_streams;
+  // Local: a file that holds no rows, and shows those of others as its own (HDF5's virtual data
+  // sets). Touches no file.
+  std::function<Result<RowFileImage>(const std::vector<RowView>& views, const FileLabels& labels)>
+      lay_out_views;
   // Opens a file that lay_out's image was written to, for all ranks of a group.
   std::function<Result<RowFile>(Comm& comm, Store& store, const std::string& path,
                                 const std::vector<RowDataset>& datasets,

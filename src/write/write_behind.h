@@ -28,6 +28,9 @@ class WriteBehind {
     if (end_ - begin_ >= kPiece) send(file, end_ / kPage * kPage);
   }
 
+  // Nothing more will be written for a while: a small file need not wait for fsync.
+  void pause(File& file) { send(file, end_); }
+
  private:
   static constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
   static constexpr std::uint64_t kPage = 4096;

@@ -96,8 +96,10 @@ def test_saves_are_judged_both_ways() -> None:
         "6a": "missed by 20.0 points",
         "6a'": "missed by 20.0 points",
         "6b": "met",
-        "6b'": "met",
+        "6b'": "missed by 20.0 points",
     }
+    assert saving.judge_in_memory(results).verdict == "met"
+    assert saving.judge_in_memory(Results(events=events[:3])).verdict.startswith("not run")
     nothing = saving.judge_bandwidth(Results())
     assert {row.verdict for row in nothing} == {"not run: nothing was measured"}
 

@@ -103,7 +103,7 @@ def test_a_slow_file_system_teaches_deflate(
         rows = []
         for path in sorted((checkpoints / name).glob("*.h5")):
             with h5py.File(path) as file:
-                if "path.total" in file:
+                if "path.total" in file and not file["path.total"].is_virtual:
                     compressions.add(file["path.total"].compression)
                     rows.append(np.asarray(file["path.total"]))
         pairs = np.concatenate(rows)

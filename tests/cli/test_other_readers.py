@@ -39,12 +39,22 @@ ITEMS = {
 PATHS = {(a, b) for b in range(30) for a in range(b)} | {(a, a + 1) for a in range(40)}
 
 
+# The rows in several files, and one that shows them all.
+VIEWS = (
+    "hdf5-direct --files 2",
+    "hdf5-direct --relations-per-file 1",
+    "hdf5-opt --files 2 --relations-per-file 1",
+)
+HDF5 = ("hdf5-direct", "hdf5-opt", *VIEWS)
+
+
 @pytest.fixture(scope="module")
 def written(stratalog: Stratalog, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("written")
     (folder / "p.dl").write_text(PROGRAM)
-    for mode in ("fpp", "hdf5-direct", "hdf5-opt"):
-        keep = ("--checkpoint", folder / mode, "--mode", mode, "--every", "3it")
+    for kept in ("fpp", "hdf5-direct", "hdf5-opt", *VIEWS):
+        mode, *layout = kept.split()
+        keep = ("--checkpoint", folder / kept, "--mode", mode, *layout, "--every", "3it")
         stratalog("run", folder / "p.dl", "-D", folder, *keep, "--full-every", "1", ranks=2)
     for relation in ("item", "path"):
         target = folder / f"{relation}_exported.h5"
@@ -94,12 +104,15 @@ def newest(folder: Path) -> Path:
     return max(path for path in folder.glob("gen-*") if (path / "MANIFEST").exists())
 
 
-@pytest.mark.parametrize("mode", ("hdf5-direct", "hdf5-opt"))
+@pytest.mark.parametrize("mode", HDF5)
 def test_checkpoints_by_xarray_and_h5py(written: Path, mode: str) -> None:
     h5py = pytest.importorskip("h5py")
     file = newest(written / mode) / "relations.h5"
     with h5py.File(file) as data:
-        assert {tuple(row) for row in data["path.total"][:].tolist()} == PATHS
+        assert data["path.total"].is_virtual == (mode in VIEWS)
+        rows = data["path.total"][:].tolist()
+        assert {tuple(row) for row in rows} == PATHS
+        assert len(rows) == len(PATHS)
         assert [bytes(kind) for kind in data["item.total"].attrs["kinds"]] == [
             *(b"number", b"symbol", b"float", b"unsigned")
         ]
@@ -108,6 +121,20 @@ def test_checkpoints_by_xarray_and_h5py(written: Path, mode: str) -> None:
     with xarray.open_dataset(file) as data:
         assert {tuple(row) for row in data["path.total"].values.tolist()} == PATHS
         assert list(data["path.total"].attrs["columns"]) == ["a", "b"]
+
+
+def test_a_view_goes_where_its_folder_goes(written: Path, tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    kept = newest(written / VIEWS[0])
+    files = sorted(path.name for path in kept.glob("*.h5"))
+    assert files == ["relations-0000-0000.h5", "relations-0000-0001.h5", "relations.h5"]
+    with h5py.File(kept / "relations.h5") as data:
+        assert bytes(data.attrs["file"]) == b"a view of 2"
+        parts = [Path(source.file_name).name for source in data["path.total"].virtual_sources()]
+    assert parts == files[:2]
+    shutil.copytree(kept, tmp_path / "elsewhere")
+    with h5py.File(tmp_path / "elsewhere" / "relations.h5") as data:
+        assert {tuple(row) for row in data["path.total"][:].tolist()} == PATHS
 
 
 def h5dump(*arguments: str | Path) -> str:
@@ -137,7 +164,7 @@ def test_h5dump(written: Path, file: str) -> None:
     assert sorted(map(float, weights)) == sorted(item[2] for item in ITEMS)
 
 
-@pytest.mark.parametrize("mode", ("hdf5-direct", "hdf5-opt"))
+@pytest.mark.parametrize("mode", HDF5)
 def test_h5dump_of_checkpoints(written: Path, mode: str) -> None:
     dump = h5dump(
         "-d", "/path.total", "-w", "0", "-A", "0", newest(written / mode) / "relations.h5"

@@ -115,8 +115,9 @@ TEST(Layouts, NumbersOfFilesAndOfRelationsInThem) {
     for (const std::uint32_t files : {1U, 2U, 4U})
       for (const std::uint32_t relations : {1U, 2U, 5U}) {
         const std::size_t batches = (5 + relations - 1) / relations;
+        const bool has_view = mode == CheckpointMode::kHdf5Direct && batches * files > 1;
         check({.mode = mode, .files = files, .relations_per_file = relations}, 4, 300,
-              batches * files);
+              batches * files + (has_view ? 1 : 0));
       }
   for (const std::uint32_t relations : {1U, 2U, 9U})
     check({.mode = CheckpointMode::kFilePerProcess, .relations_per_file = relations}, 3, 300, 0);
@@ -392,6 +393,52 @@ TEST_P(DamagedHdf5Files, AreFound) {
 INSTANTIATE_TEST_SUITE_P(Layouts, DamagedHdf5Files,
                          ::testing::Values(CheckpointMode::kHdf5Direct,
                                            CheckpointMode::kHdf5Streams));
+
+// Nobody needs the view of several files for a restart, but it is verified as they are.
+TEST(Layouts, DamageOfAViewIsFound) {
+  const auto relations = sample::sample_relations(2, 30);
+  const auto disk = std::make_shared<MemoryDisk>();
+  const Layout layout{.mode = CheckpointMode::kHdf5Direct, .files = 2};
+  ASSERT_TRUE(save(disk, 2, layout, relations).is_ok());
+  const auto problems = [&] {
+    return verify_generation(*open_memory_store(disk), "gen-00000001-0000000001",
+                             VerifyDepth::kContent)
+        .value()
+        .problems;
+  };
+  EXPECT_TRUE(problems().empty());
+  Bytes& data = disk->change(disk->find("gen-00000001-0000000001/relations.h5").value()).data;
+  ASSERT_GE(data.size(), 4096U);
+  for (std::size_t bit = 0; bit < data.size() * 8; bit += 997) {
+    data[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+    const std::vector<std::string> found = problems();
+    ASSERT_EQ(found.size(), 1U) << bit;
+    EXPECT_NE(found[0].find("relations.h5"), std::string::npos) << found[0];
+    data[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+  }
+  load_and_compare(disk, 3, relations);
+}
+
+// Where nobody chooses, ranks that have much to write on a file system of one kernel have files of
+// their own.
+TEST(Layouts, LargeRowsOfOneKernelGoIntoSeveralFiles) {
+  const LargePairs pairs;  // 5.2 MB of rows a rank
+  std::vector<std::uint64_t> shares;
+  for (const auto& [kind, files] :
+       {std::pair(FileSystemKind::kMemory, 3), std::pair(FileSystemKind::kNetwork, 1)}) {
+    const auto disk = std::make_shared<MemoryDisk>();
+    disk->file_system.kind = kind;
+    ASSERT_TRUE(save_pairs(disk, 7, CheckpointMode::kHdf5Direct, pairs).is_ok());
+    const std::vector<std::string> names = data_files(*disk);
+    EXPECT_EQ(std::count_if(names.begin(), names.end(),
+                            [](const std::string& name) { return name.ends_with(".h5"); }),
+              files);
+    for (const int readers : {1, 2, 7}) {
+      const Status status = load_pairs(disk, readers, shares);
+      EXPECT_TRUE(status.is_ok()) << status.to_string();
+    }
+  }
+}
 
 // Streams of several chunks, which ranks share where they meet.
 TEST(Layouts, StreamsAreReadByAnyNumberOfRanks) {

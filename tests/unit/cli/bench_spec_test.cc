@@ -11,7 +11,7 @@ constexpr const char* kWhole = R"({
   "directory": "/tmp/x", "repeats": 3, "earlier_repeats": 2, "seconds": 1.5, "restarts": ["as-written", "balanced"],
   "data": [{"name": "4M", "bytes": 4000000, "skew": "one-giant", "texture": "random", "columns": 3},
            {"name": "real", "checkpoint": "ck"}, {"name": "grown", "bytes": 1, "grows": [13, 75]}],
-  "cases": [{"name": "opt", "strategy": "hdf5-opt", "ladder": "O1,O2"},
+  "cases": [{"name": "opt", "strategy": "hdf5-opt", "ladder": "O1,O2", "files": 2},
             {"name": "raw", "strategy": "raw-shared", "durability": "none"},
             {"name": "fpp", "strategy": "fpp", "encoding": "rows_u64", "keep": true},
             {"name": "learned", "strategy": "hdf5-auto", "saves": 12}]})";
@@ -39,7 +39,9 @@ TEST(BenchSpec, EveryFieldArrives) {
   ASSERT_EQ(spec.cases.size(), 4U);
   EXPECT_EQ(spec.cases[0].mode, CheckpointMode::kHdf5Opt);
   EXPECT_FALSE(spec.cases[0].ladder.takes(LadderStep::kHints));
+  EXPECT_EQ(spec.cases[0].files, 2U);
   EXPECT_EQ(spec.cases[1].raw, RawFiles::kShared);
+  EXPECT_EQ(spec.cases[1].files, 0U);
   EXPECT_EQ(spec.cases[1].durability, Durability::kNone);
   EXPECT_EQ(spec.cases[2].encoding, ShardEncoding::kRowsU64);
   EXPECT_EQ(spec.cases[2].keep, KeepFiles::kYes);

@@ -50,6 +50,14 @@ Deflate deflate_of(std::uint32_t level) {
   }
 }
 
+// More than one are no help, but for writers of one kernel.
+std::uint32_t best_files(CheckpointMode mode, const AutoFacts& facts) {
+  return mode == CheckpointMode::kHdf5Direct
+             ? plan_direct_files(facts.file_system, static_cast<std::uint64_t>(facts.ranks),
+                                 facts.bytes)
+             : 1;
+}
+
 // A file system that all ranks share, of so many bytes a second.
 struct SlowOrFast {
   double bytes_per_second = 1e9;
@@ -68,7 +76,8 @@ struct SlowOrFast {
               ? 1.6
               : std::pow(1.25,
                          std::abs(std::log2(double(option.aggregators) / double(aggregators))));
-    seconds *= std::pow(1.2, std::log2(std::max(1U, option.files)));  // more files are no help here
+    seconds *= std::pow(1.2, std::abs(std::log2(double(std::max(1U, option.files)) /
+                                                best_files(option.mode, facts))));
     return seconds;
   }
 };
@@ -77,7 +86,9 @@ std::uint32_t level_of(const LayoutOption& option) { return option.deflate_level
 
 // What the cheapest way costs, of hdf5-opt or, without deflate, hdf5-direct.
 double least_cost(const SlowOrFast& disk, const AutoFacts& facts) {
-  double least = disk.seconds({.mode = CheckpointMode::kHdf5Direct, .files = 1}, facts);
+  double least = disk.seconds({.mode = CheckpointMode::kHdf5Direct,
+                               .files = best_files(CheckpointMode::kHdf5Direct, facts)},
+                              facts);
   for (const std::uint32_t level : {1U, 3U, 6U, 9U})
     least = std::min(
         least, disk.seconds({.mode = CheckpointMode::kHdf5Opt, .files = 1, .deflate_level = level},
@@ -107,7 +118,9 @@ TEST(LearningRows, TheTableGoesByFileSystemSizeAndSkew) {
   const auto chosen = [](const AutoFacts& facts) { return choose_by_table(facts).option; };
   const LayoutOption direct{.mode = CheckpointMode::kHdf5Direct, .files = 1};
   const LayoutOption deflated{.mode = CheckpointMode::kHdf5Opt, .files = 1, .deflate_level = 1};
-  EXPECT_EQ(chosen(rows_facts(4, 1 << 30, FileSystemKind::kLocal)), direct);
+  const LayoutOption of_one_kernel{.mode = CheckpointMode::kHdf5Direct, .files = 4};
+  EXPECT_EQ(chosen(rows_facts(4, 1 << 30, FileSystemKind::kLocal)), of_one_kernel);
+  EXPECT_EQ(chosen(rows_facts(4, 1 << 24, FileSystemKind::kLocal)), direct);
   EXPECT_EQ(chosen(rows_facts(4, 9'999'999, FileSystemKind::kNetwork)), direct);
   EXPECT_EQ(chosen(rows_facts(4, 10'000'000, FileSystemKind::kNetwork)), deflated);
   EXPECT_EQ(chosen(rows_facts(4096, 10'000'000'001, FileSystemKind::kLustre)), direct);
@@ -130,6 +143,22 @@ TEST(LearningRows, TheTableGoesByFileSystemSizeAndSkew) {
   EXPECT_FALSE(choose_by_table(giant).reasons.empty());
 }
 
+// A mode is tried over as many files as the table gives it; over others once those have won.
+TEST(LearningRows, ModesAreTriedOverTheirOwnFiles) {
+  const AutoFacts facts = rows_facts(4, 1 << 30, FileSystemKind::kLocal);
+  const auto has = [&](const LayoutOption& from, CheckpointMode mode, std::uint32_t files) {
+    for (const LayoutOption& option : neighbours(from, facts))
+      if (option.mode == mode && option.files == files) return true;
+    return false;
+  };
+  constexpr auto kDirect = CheckpointMode::kHdf5Direct;
+  constexpr auto kOpt = CheckpointMode::kHdf5Opt;
+  EXPECT_TRUE(has({.mode = kDirect, .files = 4}, kOpt, 1));
+  EXPECT_TRUE(has({.mode = kOpt, .files = 1, .deflate_level = 0}, kDirect, 4));
+  EXPECT_TRUE(has({.mode = kDirect, .files = 2}, kOpt, 2));
+  EXPECT_TRUE(has({.mode = kOpt, .files = 2, .deflate_level = 0}, kDirect, 2));
+}
+
 TEST(LearningRows, ASlowNetworkGetsTheCheapestDeflateLevel) {
   struct Case {
     double bytes_per_second;
@@ -144,7 +173,7 @@ TEST(LearningRows, ASlowNetworkGetsTheCheapestDeflateLevel) {
       EXPECT_TRUE(c.levels.contains(level_of(settled)))
           << c.bytes_per_second << ": " << option_text(settled);
       EXPECT_LE(disk.seconds(settled, facts), least_cost(disk, facts) / 0.9);
-      EXPECT_EQ(settled.files, 1U);
+      EXPECT_EQ(settled.files, best_files(settled.mode, facts));
     }
 }
 

@@ -53,6 +53,35 @@ bool has_reason(const LayoutPlan& plan, const std::string& about, const std::str
   return false;
 }
 
+TEST(Policy, DirectRowsOfOneKernelGoIntoSeveralFiles) {
+  const FileSystemFacts memory{.kind = FileSystemKind::kMemory, .name = "tmpfs"};
+  EXPECT_EQ(plan_direct_files(memory, 2, 32 * kMB - 1), 1U);
+  EXPECT_EQ(plan_direct_files(memory, 2, 32 * kMB), 2U);
+  EXPECT_EQ(plan_direct_files(ext4(), 1, kGB), 1U);
+  EXPECT_EQ(plan_direct_files(ext4(), 7, 0), 1U);
+  EXPECT_EQ(plan_direct_files(ext4(), 7, 64 * kMB), 4U);
+  EXPECT_EQ(plan_direct_files(ext4(), 16384, 100 * kGB), 8U);
+  EXPECT_EQ(plan_direct_files(lustre(), 16384, 100 * kGB), 1U);
+  EXPECT_EQ(plan_direct_files({}, 4, 100 * kGB), 1U);
+
+  const LayoutPlan several = plan(even(4, kGB), CheckpointMode::kHdf5Direct);
+  EXPECT_EQ(several.files, 4U);
+  EXPECT_EQ(several.file_of_rank, (std::vector<std::uint32_t>{0, 1, 2, 3}));
+  EXPECT_TRUE(has_reason(several, "files", "one writer at a time"));
+  EXPECT_EQ(plan(even(4, kGB, lustre()), CheckpointMode::kHdf5Direct).files, 1U);
+  // The papers' modes write one file, and so does who asks for one.
+  EXPECT_EQ(plan(even(4, kGB), CheckpointMode::kHdf5Opt).files, 1U);
+  EXPECT_EQ(plan(even(4, kGB), CheckpointMode::kHdf5Streams).files, 1U);
+  LayoutWishes one{.mode = CheckpointMode::kHdf5Direct, .files = 1};
+  EXPECT_EQ(plan_layout(even(4, kGB), one).value().files, 1U);
+  // A giant leaves no bytes for the others' files.
+  LayoutFacts skewed = even(4, 0);
+  skewed.datasets[0].rows_of_rank = {1, kGB / 16, 1, 1};
+  const LayoutPlan giant = plan(skewed, CheckpointMode::kHdf5Direct);
+  EXPECT_LE(giant.files, 3U);
+  EXPECT_EQ(giant.file_of_rank.size(), 4U);
+}
+
 TEST(Policy, TinyOutputsAreGathered) {
   const auto below = plan(even(64, 10 * kMB - 16), CheckpointMode::kHdf5Opt);
   EXPECT_EQ(below.creation, FileCreation::kRankZeroOnly);

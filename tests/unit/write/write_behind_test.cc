@@ -51,10 +51,22 @@ TEST(WriteBehind, AJumpSendsWhatWasLeft) {
   EXPECT_EQ(file.ranges, (std::vector<HintedFile::Range>{{.offset = 0, .bytes = kMiB}}));
 }
 
+TEST(WriteBehind, APauseSendsWhatIsThereOnce) {
+  HintedFile file;
+  WriteBehind behind(SyncFiles::kYes);
+  behind.pause(file);
+  EXPECT_TRUE(file.ranges.empty());
+  behind.wrote(file, 0, 100);
+  behind.pause(file);
+  behind.pause(file);
+  EXPECT_EQ(file.ranges, (std::vector<HintedFile::Range>{{.offset = 0, .bytes = 100}}));
+}
+
 TEST(WriteBehind, NothingWhereNobodySyncs) {
   HintedFile file;
   WriteBehind behind(SyncFiles::kNo);
   for (std::uint64_t at = 0; at < 64 * kMiB; at += kMiB) behind.wrote(file, at, kMiB);
+  behind.pause(file);
   EXPECT_TRUE(file.ranges.empty());
 }
 
