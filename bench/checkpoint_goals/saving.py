@@ -60,7 +60,7 @@ def run_saves(setting: Setting) -> Results:
 def run_saves_in_memory(setting: Setting) -> Results:
     """What the strategies cost where no device is the limit."""
     sizes, repeats, budget = (
-        ("64M", "3", "60s") if setting.is_quick else ("64M,512M,2G,4G", "5", "8m")
+        ("64M", "3", "60s") if setting.is_quick else ("64M,512M,2G,4G", "5", "5m")
     )
     if not MEMORY.is_dir():
         raise CannotRunError(f"no file system in memory at {MEMORY}")

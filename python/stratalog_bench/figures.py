@@ -113,7 +113,7 @@ DRAWINGS = (
         "ratio",
         "Against bare writes",
         "Bandwidth relative to pwrite + fsync of the same number of bytes by the same ranks "
-        "into as many files.",
+        "into one file or a file each, whichever is faster.",
         draw_ratio,
     ),
     Drawing(

@@ -11,7 +11,7 @@ from statistics import median
 from stratalog_bench.model import Cost, CostModel, fit
 from stratalog_bench.processes import Event
 from stratalog_bench.results import Results
-from stratalog_bench.strategies import BY_NAME
+from stratalog_bench.strategies import PEERS
 
 # What an event tells of which point it is a repeat.
 _OF_A_POINT = (
@@ -121,19 +121,12 @@ def pick(rows: Iterable[Measured], **wanted: object) -> list[Measured]:
     return [r for r in rows if all(getattr(r, name) == v for name, v in wanted.items())]
 
 
-def raw_peers(case: str) -> tuple[str, ...]:
-    """Against what a strategy with rows is measured: as many files, nothing else; a strategy that
-    takes one file or several, against both."""
-    by_mode = {"fpp": ("raw-fpp",), "hdf5-direct": ("raw-shared", "raw-fpp")}
-    return by_mode.get(BY_NAME[case].mode, ("raw-shared",))
-
-
 def ratio_to_raw(row: Measured, rows: Iterable[Measured]) -> float | None:
     """Bandwidth over that of the fastest bare peer on the same data and ranks; None without one."""
     fastest = max(
         (
             peer.bandwidth
-            for case in raw_peers(row.case)
+            for case in PEERS
             for peer in pick(rows, case=case, ranks=row.ranks, data=row.data)
         ),
         default=0.0,

@@ -300,7 +300,9 @@ Status write_rows_directly(const SaveContext& context, LocalOutput& out) {
     return rest();
   }
   RowViewFile view;
-  STRATALOG_RETURN_IF_ERROR(agree(context.comm, view.begin(context, out)));
+  if (RowViewFile::is_due(context)) {
+    STRATALOG_RETURN_IF_ERROR(agree(context.comm, view.begin(context, out)));
+  }
   const auto write_parts = [&]() -> Status {
     for (const RowFilePart& part : row_file_parts(context))
       STRATALOG_RETURN_IF_ERROR(agree(context.comm, write_part(context, part, out)));

@@ -266,7 +266,9 @@ Status write_parts(const SaveContext& context, LocalOutput& out) {
 
 Status write_row_files(const SaveContext& context, LocalOutput& out) {
   RowViewFile view;
-  STRATALOG_RETURN_IF_ERROR(agree(context.comm, view.begin(context, out)));
+  if (RowViewFile::is_due(context)) {
+    STRATALOG_RETURN_IF_ERROR(agree(context.comm, view.begin(context, out)));
+  }
   // Of a file that HDF5 creates, MPI-IO sets the stripes.
   if (context.layout.plan.creation == FileCreation::kCollective) {
     STRATALOG_RETURN_IF_ERROR(write_parts(context, out));

@@ -31,12 +31,17 @@ std::vector<RowView> views_of(const SaveContext& context) {
   return views;
 }
 
-Status begin_view(const SaveContext& context, std::size_t files, QueuedFile& file) {
-  STRATALOG_ASSIGN_OR_RETURN(const RowFileImage image,
-                             context.options.backends.rows.lay_out_views(
-                                 views_of(context), {.generation = generation_name(context.id),
-                                                     .file = fmt::format("a view of {}", files),
-                                                     .builds_on = context.request.base}));
+std::size_t row_files(const SaveLayout& layout) {
+  return layout.batches().size() * layout.plan.files;
+}
+
+Status begin_view(const SaveContext& context, QueuedFile& file) {
+  STRATALOG_ASSIGN_OR_RETURN(
+      const RowFileImage image,
+      context.options.backends.rows.lay_out_views(
+          views_of(context), {.generation = generation_name(context.id),
+                              .file = fmt::format("a view of {}", row_files(context.layout)),
+                              .builds_on = context.request.base}));
   for (const RowFileImage::Piece& piece : image.pieces)
     STRATALOG_RETURN_IF_ERROR(file.write(piece.offset, piece.bytes));
   return file.pause();
@@ -44,13 +49,14 @@ Status begin_view(const SaveContext& context, std::size_t files, QueuedFile& fil
 
 }  // namespace
 
+bool RowViewFile::is_due(const SaveContext& context) { return row_files(context.layout) > 1; }
+
 Status RowViewFile::begin(const SaveContext& context, LocalOutput& out) {
-  const std::size_t files = context.layout.batches().size() * context.layout.plan.files;
-  if (context.comm.rank() != 0 || files <= 1) return Status::ok();
+  if (context.comm.rank() != 0 || !is_due(context)) return Status::ok();
   const Stopwatch watch(out.times.metadata_ns);
   return or_no_space("not enough memory for a view of several files", [&] {
     file_.emplace(context, kRowFileName, OpenMode::kCreateExclusive, context.sync_files());
-    return begin_view(context, files, *file_);
+    return begin_view(context, *file_);
   });
 }
 

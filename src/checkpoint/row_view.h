@@ -13,7 +13,9 @@ namespace stratalog {
 
 class RowViewFile {
  public:
-  // On other ranks, and where there is one file, nothing.
+  // Whether there are several files. The same on all ranks.
+  static bool is_due(const SaveContext& context);
+  // On other ranks, and where none is due, nothing.
   Status begin(const SaveContext& context, LocalOutput& out);
   // After begin(), once the rows are written; adds the manifest's line.
   Status finish(const SaveContext& context, LocalOutput& out);

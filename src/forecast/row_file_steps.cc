@@ -18,6 +18,12 @@ class RowFileSteps {
   explicit RowFileSteps(SaveStepList& list) : list_(list) {}
 
   void row_files() {
+    // A small file that shows them as one.
+    if (list_.layout().batches().size() * list_.plan().files > 1) {
+      list_.add(Phase::kMetadata, StepKind::kCreate, 0, 1);
+      list_.add(Phase::kMetadata, StepKind::kSmallRequests, 0, 1);
+      list_.agree(Phase::kMetadata, 1);
+    }
     for (const SaveLayout::Batch& batch : list_.layout().batches()) {
       const std::vector<std::uint32_t> files = list_.open_group_files();
       const std::uint64_t datasets = batch.end - batch.begin;

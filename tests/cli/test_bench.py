@@ -399,7 +399,7 @@ def test_medians_and_ratios() -> None:
     assert direct.bandwidth == 2e8
     assert summary.ratio_to_raw(direct, rows) == pytest.approx(0.25)
     assert summary.ratio_to_raw(direct, [direct]) is None
-    # It may take one file or several: what is faster of the two is to be reached.
+    # The faster of the two is to be reached.
     for seconds, ratio in ((0.005, 0.125), (0.5, 0.25)):
         both = Results(events=[*results.events, save("raw-fpp", seconds, 0)])
         assert summary.ratio_to_raw(direct, summary.saves(both, "sizes")) == pytest.approx(ratio)
