@@ -419,6 +419,17 @@ TEST(Layouts, DamageOfAViewIsFound) {
   load_and_compare(disk, 3, relations);
 }
 
+TEST(Layouts, AViewHasTheRowsOfItsSources) {
+  RowView view{.about = {.name = "path.total", .rows = 5, .labels = ColumnLabels(2), .columns = 2},
+               .sources = {{.file = "a.h5", .rows = 3}, {.file = "b.h5", .rows = 2}}};
+  EXPECT_TRUE(hdf5_serial_files().lay_out_views({view}, {}).is_ok());
+  view.sources.pop_back();
+  EXPECT_EQ(hdf5_serial_files().lay_out_views({view}, {}).status().code(),
+            StatusCode::kInvalidArgument);
+  view.sources = {{.file = "a.h5", .rows = 6}};
+  EXPECT_FALSE(hdf5_serial_files().lay_out_views({view}, {}).is_ok());
+}
+
 // Where nobody chooses, ranks that have much to write on a file system of one kernel have files of
 // their own.
 TEST(Layouts, LargeRowsOfOneKernelGoIntoSeveralFiles) {
