@@ -198,7 +198,8 @@ void add_layout_options(CLI::App* app, RunArguments& run, RunWords& words) {
       ->option_text("STEPS")
       ->group(group);
   app->add_option("--files", run.layout.files,
-                  "spread the ranks over N shared files; whole nodes stay together")
+                  "spread the ranks over N shared files; whole nodes stay together (default 1; "
+                  "hdf5-direct where one kernel serves all ranks: one for every 16 MB, at most 8)")
       ->check(CLI::Range(1U, 1000000U))
       ->option_text("N")
       ->group(group);
